@@ -33,6 +33,10 @@ export interface Ruling {
   intent: Intent | null;
   /** The ledger's row of a write, once handed out. Two rulings with the same one let one call run. */
   execution: string | null;
+  /** Set where the call is no longer to be run: what became of it when it was let through before. */
+  state?: "started" | "succeeded" | "failed" | "indeterminate" | null;
+  /** What it brought, or why it failed. */
+  outcome?: unknown;
   /** Where each value comes from. */
   grounding: Record<string, unknown>;
 }

@@ -61,7 +61,7 @@ export function guard(tools, { client, conversation, person, questions = memoryO
     if (!tool.execute) return tool;
     const execute = async (input, options) => {
       const ruling = await decide(name, input, options);
-      if (ruling.verdict !== "allow") return ruling.tell_model;
+      if (ruling.verdict !== "allow") return ruling.state === "succeeded" ? ruling.outcome : ruling.tell_model;
       const run = async (allowed) => lastOf(await tool.execute(allowed, options));
       return client.run(ruling, run, { person, signal: options.abortSignal });
     };

@@ -28,19 +28,25 @@ MODEL = (
 )
 
 
+NOTHING = b'<?xml version="1.0"?><multistatus xmlns="DAV:"/>'
+
+
 class Broken:
-    """A calendar server out of order. It keeps what it was asked."""
+    """A calendar server out of order. It keeps what it was asked. Later it can be read and not written."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.url = ""
+        self.can_be_read = False
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         lengths = [line.partition(":")[2] for line in head if line.lower().startswith("content-length:")]
         await reader.readexactly(int(lengths[0]) if lengths else 0)
         self.asked.append(head[0].partition(" ")[0])
-        writer.write(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        answers = {"REPORT": ("207 Multi-Status", NOTHING), "GET": ("404 Not Found", b"")} if self.can_be_read else {}
+        status, body = answers.get(self.asked[-1], ("503 Service Unavailable", b""))
+        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
         await writer.drain()
         writer.close()
 
@@ -60,8 +66,10 @@ async def main() -> list[Walk]:
             await offline.say("Which times are free on 2026-11-18?")
             print(f"The calendar was asked {len(calendar.asked)} times: {', '.join(calendar.asked)}\n")
             await offline.say("Is there a registration fee for new students?")
+            calendar.can_be_read = True
             await offline.say(BOOK)
             await offline.say("yes")
+            calendar.can_be_read = False
         for row in offline.escalations:
             print(f"For a person, {row.reason}: {row.summary}")
         print()

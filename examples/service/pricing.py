@@ -27,7 +27,7 @@ async def main() -> list[Walk]:
         await offline.say("Thanks, that helps!")
         await offline.say("Can I pay in instalments?")
 
-    # The row of a table, for "a private teacher": only a language model reads it so.
+    # The row of a table, for "a private lesson": only a language model reads it so.
     asked = understood(
         "Know the price of a private lesson of one hour",
         "RETRIEVE",
@@ -35,7 +35,7 @@ async def main() -> list[Walk]:
         search="price of an individual lesson, 60 minutes",
     )
     async with walk(script(asked, from_the_price_list)) as scripted:
-        await scripted.say("What would a private teacher for an hour set me back?")
+        await scripted.say("How much is a private lesson of an hour?")
     return [offline, scripted]
 
 

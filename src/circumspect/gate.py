@@ -15,43 +15,49 @@ gate `learns` those too.
 from __future__ import annotations
 
 import asyncio
-import inspect
-import threading
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from circumspect import wording
+from circumspect.approvers import check_approver
+from circumspect.aside import compute_aside
 from circumspect.audit.rulebook import can_speak
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.corrected_calls import list_words
-from circumspect.errors import CallUnderWay, ConfigError, ConversationBusy, ToolError, ToolTimeout
+from circumspect.errors import ConfigError, ConversationBusy
+from circumspect.gating.asked import (
+    check_about,
+    check_conversation,
+    check_messages,
+    check_person,
+    check_ruling,
+    describe_error,
+)
 from circumspect.gating.book import Book, Decided, MemoryBook, Reach, Standing
 from circumspect.gating.deciding import Decision, GateSetup, learn, read_stored, read_words
 from circumspect.gating.foreign_talk import ForeignTalk
-from circumspect.gating.proposals import UnreadableCall, copy_arguments, read_proposal
+from circumspect.gating.function_runs import call_function, end, end_with_error, give_again, require_function
+from circumspect.gating.proposals import UnreadableCall, read_proposal
+from circumspect.gating.replies import check_words
 from circumspect.gating.ruling import CallHeld as CallHeld
 from circumspect.gating.ruling import ReplyCheck as ReplyCheck
 from circumspect.gating.ruling import Ruling as Ruling
+from circumspect.gating.talks import Talks
 from circumspect.gating.tools_given import read_tools
-from circumspect.language import catalogue
 from circumspect.language.detection import detect
 from circumspect.language.second_thoughts import begins_with_yes, leaves_open
 from circumspect.policy.arguments import materialise
-from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.policy.judge import Rule
 from circumspect.policy.keys.call_limit import length, party_of
 from circumspect.policy.keys.tool_policy import effect_of
-from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS, RULES_FOR_FOREIGN_CALLS
 from circumspect.ports import Clock, Ids
 from circumspect.profiles import ADAPTIVE
 from circumspect.reasons import ReasonCode
-from circumspect.tools.tool_errors import brief, failure
+from circumspect.schema_bounds import measure_value
 from circumspect.values import (
     LANGUAGES,
     Business,
@@ -62,9 +68,9 @@ from circumspect.values import (
     Incoming,
     Intent,
     IntentId,
-    Json,
     JsonObject,
     Language,
+    Opened,
     OutsideCall,
     PersonDecision,
     Tenant,
@@ -77,14 +83,16 @@ from circumspect.values import (
 
 if TYPE_CHECKING:
     from circumspect.gating.blocking import SyncGate
+    from circumspect.policy.load import PolicyGiven
     from circumspect.stores import SqlStore
 
-TALKS = 256
-"""Conversations that are kept as they were read. One that is not among them is read again."""
 RUN_SECONDS = 900.0
 """How long a function may take before whoever asks again may take it for dead."""
-LONGEST_RESULT = 2_000_000
-"""Bytes of a result that are kept. The caller gets all of it."""
+MOST_TRACED = 100_000_000
+"""Parts of a call, each of which is looked for among so many letters of the conversation: some 100 ms."""
+MUCH = 50_000
+"""Letters that are read before the transaction of a ruling begins, not in it."""
+_TOO_MUCH = "it has too many values for so long a conversation: give fewer at once"
 _NOT_RUN = "It was not run."
 PATIENCE = 10.0
 """Seconds that a ruling waits for a conversation which somebody else has."""
@@ -95,7 +103,7 @@ class Gate:
 
     def __init__(
         self,
-        policy: Policy | Path | str | None = None,
+        policy: PolicyGiven | None = None,
         *,
         tools: Iterable[Any] | Mapping[str, ToolSpec] | None = None,
         learns: bool | None = None,
@@ -113,7 +121,7 @@ class Gate:
         self.tools: Mapping[str, ToolSpec] = read_tools(tools or ())
         self._learns = tools is None if learns is None else learns
         made = tenant if isinstance(tenant, Tenant) else Tenant(TenantId(tenant), Business(tenant), language=language)
-        self.policy = open_policy(policy, None if self._learns else self.tools)
+        self.policy = open_policy(policy, None if self._learns else self.tools, shared=True)
         clock, ids = clock or SystemClock(), ids or RandomIds()
         self._setup = GateSetup(made, self.policy, ADAPTIVE, clock, ids, journals=store is not None)
         self._extra = tuple(rules)
@@ -121,16 +129,29 @@ class Gate:
         self._book: Book | None = MemoryBook(clock) if store is None else None
         self._owned: SqlStore | None = None
         self._opening: dict[int, asyncio.Lock] = {}
-        self._talks: OrderedDict[ConversationId, ForeignTalk] = OrderedDict()
-        self._busy: dict[tuple[int, str], tuple[asyncio.Lock, list[None]]] = {}
-        self._guard = threading.RLock()
-        """Of the talks: loops of several threads may share a gate."""
         self._learnt: dict[str, ToolSpec] = dict(self.tools)
+        self.described: dict[str, Any] = {}
+        """Schemas that `learn` was given, by tool."""
+        self._talks = Talks(self._learnt, self._is_open_world)
         self._rules: dict[tuple[str, bool], tuple[Rule, ...]] = {}
 
     @property
     def tenant(self) -> TenantId:
         return self._setup.tenant.id
+
+    def learn(self, tool: str, schema: Mapping[str, Any] | None, description: str = "") -> None:
+        """What a framework says of a tool that this gate was not given: the types, the defaults and what is required.
+        Tools that it was given stay as they are, and a schema that cannot be used is none."""
+        if not self._learns or not schema or tool in self.tools or self.described.get(tool) == schema:
+            return
+        self.described[tool] = schema
+        try:
+            read = read_tools([{"name": tool, "description": description, "parameters": schema}])
+        except ConfigError as problem:
+            logging.getLogger(__name__).warning("The schema of %s is not used: %s", tool, problem)
+            return
+        self._learnt.update(read)
+        self._rules = {key: rules for key, rules in self._rules.items() if key[0] != tool}
 
     # --- the doors --------------------------------------------------------------------------------------------------
 
@@ -148,7 +169,8 @@ class Gate:
         """Hold a call against the policy. `call` is a `ToolCall`, or what a provider's answer holds; `messages` is the
         whole conversation so far, tool results included, in whatever format the agent keeps it. `person` is your own
         id of the end user: a conversation belongs to the first it is given."""
-        place = _check_id(conversation)
+        place, person = check_conversation(conversation), check_person(person)
+        check_about(account, claims, language)
         try:
             proposed = read_proposal(call)
         except UnreadableCall as unread:
@@ -157,11 +179,16 @@ class Gate:
         given, mendings = materialise(spec, proposed.arguments)
         if given != proposed.arguments:
             proposed = replace(proposed, arguments=given)
-        _check_messages(messages)
-        async with _Turn(self._busy, place):
-            talk = self._follow(place, messages)
+        check_messages(messages)
+        async with self._talks.turn(place):
+            talk = self._talks.follow(place, messages)
             known = messages is not None or bool(talk.utterances)
+            parts, _, _ = measure_value(proposed.arguments)
+            if parts * talk.letters > MOST_TRACED:
+                many = UnreadableCall(ToolCall(proposed.tool, id=proposed.id), _TOO_MUCH)
+                return self._send_back(many, place, person)
             incoming = self._incoming(place, talk, person, account, claims, language, OutsideCall(proposed, True))
+            await self._read_ahead(incoming, proposed, talk, known, mendings)
             decision = await self._decide(incoming, proposed, talk, Decision.rule, known, mendings)
         return decision.ruling
 
@@ -180,13 +207,15 @@ class Gate:
         was shown, once, while the question is fresh. `by` is the colleague who decides on what waits for approval."""
         if not isinstance(words, str) or not isinstance(approve, bool | None) or (approve is None) == (not words):
             raise ConfigError("An answer is words, or approve=True or False.", fix="Give one of the two.")
+        check_about("", claims, language)
         asked = await self._find_question(intent)
+        person = check_person(person)
         if asked.kind == "approval" and not by:
             raise ConfigError("This call waits for a colleague.", fix="Say who decides: by='dana', not the proposer.")
         if asked.kind == "confirmation" and by:
             raise ConfigError("This question is the user's own.", fix="Leave `by` out: nobody answers it for them.")
         place = asked.conversation
-        talk = self._follow(place, None)
+        talk = self._talks.follow(place, None)
         reason = ReasonCode.CONFIRMED_BY_USER if asked.kind == "confirmation" else ReasonCode.APPROVED_BY_COLLEAGUE
         if approve is None:
             said = [one.text for one in talk.utterances if one.speaker == "user"]
@@ -198,6 +227,8 @@ class Gate:
                     return self._ask_once_more(asked, person)
                 reason = ReasonCode.PENDING_INTENT_WITHDRAWN
             approve = read == "confirm"
+        if approve and by:
+            check_approver(replace(asked, proposed_by=(*asked.proposed_by, name_principal(person))), by)
         if not approve and reason is not ReasonCode.PENDING_INTENT_WITHDRAWN:
             colleague = asked.kind == "approval"
             reason = ReasonCode.DENIED_BY_COLLEAGUE if colleague else ReasonCode.DENIED_BY_USER
@@ -208,12 +239,13 @@ class Gate:
             stored = decision.standing.opened.intent
             decision.answer(stored or replace(asked, state="superseded"), approve, reason, words)
 
-        async with _Turn(self._busy, place):
+        async with self._talks.turn(place):
             decision = await self._decide(incoming, asked.call, talk, settle, known=True)
         return decision.ruling
 
     async def find(self, ruling: str, *, person: str | None = None) -> Ruling | None:
         """What a ruling has come to since: a colleague may have decided. Only a store remembers it."""
+        person = check_person(person)
         stored = await (await self._open()).recall(self.tenant, TurnId(ruling))
         if stored is None or stored.person not in (None, person):
             return None
@@ -222,6 +254,8 @@ class Gate:
     async def run(self, ruling: Ruling, function: Callable[..., Any]) -> Any:
         """Call `function(**ruling.call.arguments)`, exactly once: asked again, it gives what the first call came to.
         Also with the ruling that asked, once its question was answered with yes."""
+        require_function(function)
+        ruling = check_ruling(ruling)
         asked = ruling.intent.id if ruling.intent else None
         if ruling.execution is None and asked is None:
             self._require_read(ruling)
@@ -232,19 +266,20 @@ class Gate:
         if taken is None:
             raise CallHeld(ruling)
         if not taken.yours:
-            return self._tell(taken.execution)
+            return give_again(taken.execution)
         return await self._run(taken.execution, function)
 
     async def ran(
-        self, ruling: Ruling, result: Any = None, *, error: str = "", not_run: bool = False
+        self, ruling: Ruling, result: Any = None, *, error: str | BaseException = "", not_run: bool = False
     ) -> ExecutionState:
         """What came of a call that somebody else ran: its result, why it failed, or that it was not run after all. What
         was said first stays so; that is what comes back."""
+        ruling, problem = check_ruling(ruling), _NOT_RUN if not_run else describe_error(error)
         book = await self._open()
         asked = ruling.intent.id if ruling.intent else None
         if ruling.execution is None and asked is None:
             self._require_read(ruling)
-            read = _end(self._make_read(ruling), self._setup.clock, result, _NOT_RUN if not_run else error)
+            read = end(self._make_read(ruling), self._setup.clock, result, problem)
             if not not_run:
                 await self._note_read(read)
             return read.state
@@ -254,14 +289,14 @@ class Gate:
             raise CallHeld(ruling)
         ended = taken.execution
         if taken.yours:
-            ended = _end(ended, self._setup.clock, result, _NOT_RUN if not_run else error)
+            ended = end(ended, self._setup.clock, result, problem)
             await book.end(ended)
-            self._note(ended)
+            self._talks.note(ended)
         return ended.state
 
     def note(self, conversation: str, ran: Sequence[Execution]) -> None:
         """What a ledger knows of a conversation that this process has not seen."""
-        self._follow(ConversationId(conversation), None).note(ran)
+        self._talks.follow(ConversationId(conversation), None).note(ran)
 
     def check_reply(
         self, text: str, *, messages: Sequence[Any] | None = None, conversation: str = "default"
@@ -269,31 +304,8 @@ class Gate:
         """Hold a reply against what ran, as far as this process and the messages know it. No I/O."""
         if not isinstance(text, str):
             raise ConfigError("A reply is a text.", fix="Give it as str.")
-        _check_messages(messages)
-        talk = self._follow(ConversationId(conversation), messages)
-        users = [one.text for one in talk.utterances if one.speaker == "user"]
-        language = detect(talk.words or text, None, self._setup.tenant.language)
-        found = find_untrue(
-            text, language, talk.session.past_calls, talk.specs, talk.waiting.values(), "\n".join(users), talk.words
-        )
-        return ReplyCheck(self._leave_out(text, found, talk, language) if found else text, found)
-
-    def _leave_out(self, text: str, found: Sequence[UntrueSentence], talk: ForeignTalk, language: Language) -> str:
-        """What is left without what is not so; where that is nothing, what was really done."""
-        for one in found:
-            text = text.replace(one.sentence, "")
-        if text := " ".join(text.split()):
-            return text
-        tools, done = talk.specs, [one.call for one in talk.session.past_calls if one.ok]
-        changed = [
-            one for one in done if effect_of(tools.get(one.tool), self.policy.of(one.tool, self.tenant)) != "read"
-        ]
-        if not changed:
-            return catalogue.say(language, "claim-replaced")
-        last = changed[-1]
-        said = self.policy.of(last.tool, self.tenant)
-        action = wording.action(last, tools.get(last.tool), language, said.phrase if said else {})
-        return catalogue.say(language, "done", action=action)
+        check_messages(messages)
+        return check_words(self._setup, self._talks.follow(check_conversation(conversation), messages), text)
 
     def sync(self) -> SyncGate:
         """The same for scripts: `with Gate(…).sync() as gate: gate.rule(…)`."""
@@ -333,7 +345,7 @@ class Gate:
         made: list[Decision] = []
 
         def decide(standing: Standing) -> Decided:
-            with self._guard:
+            with self._talks.guard:
                 talk.note(standing.ran)
                 decision = Decision(self._setup, incoming, call, talk, rules, standing, mendings)
                 settle(decision)
@@ -360,6 +372,23 @@ class Gate:
         else:
             talk.waiting.pop(ruling.call.hash, None)
         return decision
+
+    async def _read_ahead(
+        self, incoming: Incoming, call: ToolCall, talk: ForeignTalk, known: bool, mendings: Sequence[str] | None
+    ) -> None:
+        """Decide once by the messages alone, beside the event loop. What is found in a long conversation is remembered,
+        so the decision that counts, during which nobody else writes to the database, is a short one."""
+        if talk.letters - talk.read_ahead <= MUCH:
+            return
+        self._spec_of(call.tool)
+        rules, blank = self._rules_for(call.tool, known), Standing(Opened("", "adaptive", None, (), 0, None))
+
+        def decide() -> None:
+            with self._talks.guard:
+                Decision(self._setup, incoming, call, talk, rules, blank, mendings).rule()
+
+        await compute_aside(talk.letters, decide)
+        talk.read_ahead = talk.letters
 
     def _rules_for(self, tool: str, known: bool) -> tuple[Rule, ...]:
         """Those that can have anything to say about the tool; of one that nobody knows, that there is none."""
@@ -407,21 +436,6 @@ class Gate:
             (ReasonCode.PENDING_INTENT_MISMATCH,), asked.question, asked, person=person,
         )  # fmt: skip
 
-    def _follow(self, conversation: ConversationId, messages: Sequence[Any] | None) -> ForeignTalk:
-        with self._guard:
-            return self._follow_alone(conversation, messages)
-
-    def _follow_alone(self, conversation: ConversationId, messages: Sequence[Any] | None) -> ForeignTalk:
-        talk = self._talks.get(conversation)
-        if talk is None or (messages is not None and not talk.goes_on(messages)):
-            talk = self._talks[conversation] = ForeignTalk(self._learnt, self._is_open_world)
-            if len(self._talks) > TALKS:
-                self._talks.popitem(last=False)
-        self._talks.move_to_end(conversation)
-        if messages:
-            talk.read(messages)
-        return talk
-
     def _is_open_world(self, tool: str) -> bool:
         return self.policy.is_open_world(tool, self._learnt.get(tool), self.tenant)
 
@@ -466,8 +480,8 @@ class Gate:
             await store.register(self._setup.tenant)
             await store.put_tools(self.tenant, self._learnt)
         assert isinstance(store, SqlStore)
-        with self._guard:
-            quicker, book = self._book, SqlBook(store, self._setup.clock, self._setup.ids)
+        with self._talks.guard:
+            quicker, book = self._book, SqlBook(store, self._setup.ids)
             if quicker is None:
                 self._book, self._owned = book, opened
         if quicker and opened:  # a loop of another thread was first
@@ -479,49 +493,24 @@ class Gate:
     async def _run(self, started: Execution, function: Callable[..., Any], reads: bool = False) -> Any:
         clock = self._setup.clock
         try:
-            result = await _call(function, started)
+            result = await call_function(function, started)
         except BaseException as error:
-            problem = failure(started.call.tool, error)
-            unknown = isinstance(problem, ToolTimeout) and not reads
-            ended = replace(
-                started,
-                state="indeterminate" if unknown else "failed",
-                finished_at=clock.now(),
-                reason=ReasonCode.OUTCOME_UNKNOWN if unknown else ReasonCode.TOOL_FAILED,
-                error=problem.problem if isinstance(error, ToolError) else brief(error),
-            )
+            ended = end_with_error(started, clock, error, reads)
             await asyncio.shield(self._note_read(ended) if reads else self._end(ended))
             raise
-        ended = _end(started, clock, result)
+        ended = end(started, clock, result)
         await asyncio.shield(self._note_read(ended) if reads else self._end(ended))
         return result
 
     async def _end(self, ended: Execution) -> None:
         book = await self._open()
         await book.end(ended)
-        self._note(ended)
+        self._talks.note(ended)
 
     async def _note_read(self, ended: Execution) -> None:
         book = await self._open()
         await book.add(ended)
-        self._note(ended)
-
-    def _note(self, ended: Execution) -> None:
-        if talk := self._talks.get(ended.conversation):
-            talk.note((ended,))
-            talk.waiting.pop(ended.call.hash, None)
-
-    def _tell(self, ended: Execution) -> Json:
-        """What became of a call that was run before."""
-        match ended.state:
-            case "succeeded":
-                return ended.result
-            case "failed":
-                raise ToolError(ended.error)
-            case "started":
-                raise CallUnderWay("This call is being run.", fix="Ask again when it has ended.")
-            case _:
-                raise ToolTimeout(ended.error or "Nobody knows whether it happened.", fix="A person has to find out.")
+        self._talks.note(ended)
 
     def _require_read(self, ruling: Ruling) -> None:
         """Only what reads runs without a row in the ledger, whatever a ruling says that somebody made by hand."""
@@ -535,62 +524,3 @@ class Gate:
             ExecutionId(self._setup.ids.new("exec")), self.tenant, ruling.conversation, ruling.id, ruling.call,
             "read", "blind", "started", "", now, now, runner="client",
         )  # fmt: skip
-
-
-def _check_id(conversation: str) -> ConversationId:
-    if not isinstance(conversation, str) or not conversation:
-        raise ConfigError("The id of a conversation is a text.", fix="Give it as conversation='…'.")
-    return ConversationId(conversation)
-
-
-class _Turn:
-    """One ruling at a time in a conversation; nothing is kept of conversations that nobody rules on."""
-
-    def __init__(self, busy: dict[tuple[int, str], tuple[asyncio.Lock, list[None]]], conversation: ConversationId):
-        # A lock belongs to its loop. Between loops the book decides who is first.
-        self.busy, self.key = busy, (id(asyncio.get_running_loop()), str(conversation))
-        self.lock, self.users = busy.setdefault(self.key, (asyncio.Lock(), []))
-
-    async def __aenter__(self) -> None:
-        self.users.append(None)
-        await self.lock.acquire()
-
-    async def __aexit__(self, *error: object) -> None:
-        self.lock.release()
-        self.users.pop()
-        if not self.users:
-            self.busy.pop(self.key, None)
-
-
-async def _call(function: Callable[..., Any], started: Execution) -> Any:
-    arguments = copy_arguments(started.call)
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
-        return await function(**arguments)
-    result = await asyncio.to_thread(partial(function, **arguments))
-    return await result if isinstance(result, Awaitable) else result
-
-
-def _end(started: Execution, clock: Clock, result: Any, error: str = "") -> Execution:
-    if error:
-        return replace(started, state="failed", finished_at=clock.now(), reason=ReasonCode.TOOL_FAILED, error=error)
-    ended = replace(started, state="succeeded", finished_at=clock.now(), reason=ReasonCode.EXECUTED_SUCCESSFULLY)
-    return replace(ended, result=_to_json(result))
-
-
-def _to_json(result: Any) -> Json:
-    if result is None or isinstance(result, str | bool | int | float):
-        return result
-    import orjson
-    from pydantic_core import to_jsonable_python
-
-    try:
-        packed = orjson.dumps(to_jsonable_python(result, fallback=str))
-    except Exception as error:  # it ran, whatever it returned
-        return f"(a {type(result).__name__} that JSON cannot carry: {brief(error)})"
-    made: Json = orjson.loads(packed) if len(packed) <= LONGEST_RESULT else f"(a result of {len(packed):,} bytes)"
-    return made
-
-
-def _check_messages(messages: Any) -> None:
-    if messages is not None and (not isinstance(messages, Sequence) or isinstance(messages, str | bytes)):
-        raise ConfigError("`messages` is a list.", fix="Give the conversation so far, one dict a message.")

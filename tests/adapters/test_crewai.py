@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,8 +12,9 @@ from examples.adapters.shop import POLICY, Shop
 pytest.importorskip("crewai", reason="needs crewai: make test-adapters")
 
 from crewai import Agent, Crew, Task
+from crewai.hooks import register_before_tool_call_hook, unregister_before_tool_call_hook
 from crewai.llms.base_llm import BaseLLM
-from crewai.tools import tool
+from crewai.tools import ToolFailure, tool
 
 from circumspect.adapters.crewai import guard_crews
 
@@ -26,16 +27,20 @@ CANCEL = ("cancel_order", {"order_id": "1001"})
 class Scripted(BaseLLM):
     script: list[Any] = []
     heard: list[str] = []
+    native: bool = False
 
-    def call(self, messages: Any, *_: Any, **__: Any) -> str:
+    def call(self, messages: Any, *_: Any, **__: Any) -> Any:
         self.heard.append(str(messages))
         said = self.script.pop(0)
         if isinstance(said, str):
-            return f"Thought: I now know the final answer\nFinal Answer: {said}"
+            return said if self.native else f"Thought: I now know the final answer\nFinal Answer: {said}"
+        if self.native:
+            made = {"name": said[0], "arguments": json.dumps(said[1])}
+            return [{"id": f"call-{len(self.heard)}", "type": "function", "function": made}]
         return f"Thought: I should act\nAction: {said[0]}\nAction Input: {json.dumps(said[1])}"
 
     def supports_function_calling(self) -> bool:
-        return False
+        return self.native
 
 
 @pytest.fixture
@@ -46,10 +51,10 @@ def guards() -> Iterator[list[Any]]:
         one.close()
 
 
-def run(shop: Shop, wish: str, *script: Said) -> str:
-    model = Scripted(model="scripted", script=list(script), heard=[])
+def run(shop: Shop, wish: str, *script: Said, native: bool = False, uses: int | None = None) -> str:
+    model = Scripted(model="scripted", script=list(script), heard=[], native=native)
     tools = [
-        tool(one.__name__)(lambda_of(one))
+        tool(one.__name__, max_usage_count=uses)(lambda_of(one))
         for one in (shop.get_order, shop.read_note, shop.cancel_order, shop.change_address)
     ]
     agent = Agent(role="shop", goal="help", backstory="a shop", llm=model, tools=tools, max_iter=8)
@@ -108,6 +113,48 @@ def test_an_address_out_of_a_note_is_not_used(guards: list[Any]) -> None:
         shop, "is there a note with order 1001?", ("read_note", {"order_id": "1001"}), ("change_address", move), "Done."
     )
     assert shop.done == []
+
+
+class ForgetfulShop(Shop):
+    def get_order(self, order_id: str) -> Any:
+        return ToolFailure(message="The shop is closed.")
+
+
+def block_look_ups(context: Any) -> bool | None:
+    return False if context.tool_name == "get_order" else None
+
+
+@pytest.fixture
+def another_hook() -> Iterator[Callable[[], None]]:
+    yield lambda: register_before_tool_call_hook(block_look_ups)
+    unregister_before_tool_call_hook(block_look_ups)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("why", ["raised", "declared", "blocked", "spent"])
+def test_a_look_up_that_did_not_happen_is_no_fact(
+    guards: list[Any], another_hook: Callable[[], None], why: str, native: bool
+) -> None:
+    guards.append(guard_crews(POLICY, conversation="c1"))
+    if why == "blocked":
+        another_hook()
+    shop = ForgetfulShop() if why == "declared" else Shop()
+    order = {"order_id": "9" if why == "raised" else "1001"}
+    first: tuple[Said, ...] = (("get_order", {"order_id": "1002"}),) if why == "spent" else ()
+    script: tuple[Said, ...] = (*first, ("get_order", order), ("cancel_order", order), "Hm.")
+    heard = run(shop, f"cancel order {order['order_id']}", *script, native=native, uses=1 if why == "spent" else None)
+    assert "(REQUIREMENT_NOT_MET" in heard
+    assert shop.done == []
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_the_call_runs_as_it_was_ruled_on(guards: list[Any], native: bool) -> None:
+    shop = Shop()
+    tools = [shop.get_order, shop.read_note, shop.cancel_order, shop.change_address]
+    guards.append(guard_crews(POLICY, conversation="c1", tools=tools, ask=lambda _: "yes"))
+    as_number: Any = ("cancel_order", {"order_id": 1001})
+    run(shop, "cancel order 1001", LOOK, as_number, "Done.", native=native)
+    assert shop.done == ["cancelled 1001"]
 
 
 def test_a_gate_that_cannot_rule_blocks_the_tool(guards: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from pydantic import BaseModel
 
 from circumspect.adapters.langchain import Circumspect
 from circumspect.clock import FixedClock
@@ -67,6 +71,36 @@ async def test_without_us_a_shipped_order_is_cancelled_and_with_us_it_is_not() -
     assert after.done == []
     assert "An order that has been shipped cannot be cancelled" in results(state)[-1]
     assert state["messages"][-2].status == "error"
+
+
+@dataclass
+class Order:
+    order_id: str
+    status: str
+    total: Decimal
+
+
+class OrderModel(BaseModel):
+    order_id: str
+    status: str
+    total: Decimal
+
+
+@pytest.mark.parametrize("record", [Order, OrderModel])
+async def test_a_record_that_langchain_prints_still_has_its_fields(record: type[Any]) -> None:
+    """LangChain makes a text of a dataclass or a model, which the model reads; the policy reads its fields."""
+
+    def get_order(order_id: str) -> Any:
+        """Look an order up."""
+        return record(order_id=order_id, status="open", total=Decimal("9.50"))
+
+    middle = create_agent(
+        Scripted(messages=iter([calls(LOOK), calls(CANCEL), "Done."])),
+        [get_order, Shop().cancel_order],
+        middleware=[Circumspect(POLICY)],
+        checkpointer=InMemorySaver(),
+    )
+    assert "cancel order 1001" in asked(await middle.ainvoke(says("cancel order 1001"), THREAD))[0]
 
 
 async def test_an_address_out_of_a_note_is_not_used() -> None:
@@ -231,3 +265,42 @@ async def test_a_late_yes_is_asked_about_again_and_only_the_second_answer_counts
     assert shop.done == []
     await talk.ainvoke(Command(resume=second), THREAD)
     assert shop.done == done
+
+
+async def test_arguments_come_in_the_types_of_the_tools_schema() -> None:
+    """LangChain would have run it as 5, and a condition reads it as 5."""
+    done: list[int] = []
+
+    def adjust(sku: str, quantity: int) -> str:
+        """Set the stock."""
+        done.append(quantity)
+        return "ok"
+
+    policy = """
+version: 1
+tools:
+  adjust: {effect: write, confirm: never, deny_unless: [{if: args.quantity < 10, because: Too many.}]}
+"""
+    made: Any = calls(("a", "adjust", {"sku": "SKU-1", "quantity": "5"}))
+    middle = create_agent(Scripted(messages=iter([made, "Done."])), [adjust], middleware=[Circumspect(policy)])
+    await middle.ainvoke(says("set SKU-1 to 5"))
+    assert done == [5]
+
+
+async def test_the_same_call_twice_in_one_message_runs_once_and_nobody_is_sent_to_a_colleague() -> None:
+    done: list[int] = []
+
+    async def adjust(sku: str, quantity: int) -> str:
+        """Set the stock."""
+        await asyncio.sleep(0.05)
+        done.append(quantity)
+        return "ok"
+
+    policy = {"version": 1, "tools": {"adjust": {"effect": "write", "confirm": "never"}}}
+    given = {"sku": "SKU-1", "quantity": "5"}
+    made: Any = calls(("a", "adjust", given), ("b", "adjust", given))
+    middle = create_agent(Scripted(messages=iter([made, "Done."])), [adjust], middleware=[Circumspect(policy)])
+    state = await middle.ainvoke(says("set SKU-1 to 5"))
+    assert done == [5]
+    assert "OUTCOME_UNKNOWN" not in str(results(state))
+    assert "colleague" not in str(results(state))

@@ -183,3 +183,18 @@ async def test_a_run_of_no_conversation_says_what_to_give() -> None:
     named = guarded(Shop(), LOOK, say("Paid."), conversation=lambda run: run.context)
     run = await Runner.run(named, "order 1001?", context="chat-7", run_config=RunConfig(tracing_disabled=True))
     assert run.final_output == "Paid."
+
+
+async def test_arguments_that_are_no_json_are_said_to_be_and_go_back_to_the_model() -> None:
+    """The SDK itself interrupts before anybody rules; an approval runs nothing."""
+    shop = Shop()
+    broken = function_call("cancel_order", {}, call_id="cancel")
+    broken.arguments = '{"order_id": "1001'
+    run = await Runner.run(guarded(shop, [broken], say("Sorry.")), "cancel order 1001", run_config=CHAT)
+    (item,) = run.interruptions
+    assert "cannot be read" in find_question(item)
+    state = run.to_state()
+    state.approve(item)
+    run = await Runner.run(run.last_agent, state, run_config=CHAT)
+    assert "The call cannot be read" in results(run)[0]
+    assert shop.done == []

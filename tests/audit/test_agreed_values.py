@@ -108,7 +108,7 @@ def test_another_account_of_the_same_customer_is_another_account(tmp_path: Path)
 def test_another_address_than_the_one_that_was_shown_is_another_address(tmp_path: Path) -> None:
     talk = asked("Shall I send it to anna@example.com?", "Write to anna@example.com, not to bob@example.com.")
     row = talk.calls("send_email", recipients=["bob@example.com"], body="Hello")
-    assert verdict(tmp_path, row) == CONFLICT
+    assert verdict(tmp_path, row) == ("deny", {"CONFLICTS_WITH_CONFIRMED", "UNGROUNDED_PARAM"})
 
 
 @pytest.mark.parametrize(

@@ -78,3 +78,48 @@ def test_a_result_that_python_printed_is_read_as_a_value() -> None:
 )
 def test_a_text_that_would_take_python_too_far_stays_a_text(text: str) -> None:
     assert result_value(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Order(order_id='1', status='paid', total=Decimal('1.50'), day=datetime.date(2026, 1, 2), lines=[Line(sku='a')])",
+        "order_id='1' status='paid' total=Decimal('1.50') day=datetime.date(2026, 1, 2) lines=[Line(sku='a')]",
+        "order_id='1' status=<Status.PAID: 'paid'> total=Decimal('1.50') day=datetime.date(2026, 1, 2) "
+        "lines=[Line(sku='a')]",
+    ],
+)
+def test_a_record_that_python_printed_has_its_fields(text: str) -> None:
+    """What LangChain makes of a dataclass, and of a pydantic model."""
+    assert result_value(text) == {
+        "order_id": "1",
+        "status": "paid",
+        "total": "1.50",
+        "day": "2026-01-02",
+        "lines": [{"sku": "a"}],
+    }
+
+
+def test_records_in_a_list_and_quotes_in_a_field_are_read() -> None:
+    assert result_value("[Row(id='1'), Row(id=-2)]") == [{"id": "1"}, {"id": -2}]
+    assert result_value("Row(id='1', at=Clock('x').now())") == {"id": "1", "at": "Clock('x').now()"}
+    assert result_value("""note="it's x=1, y='2'" n=3""") == {"note": "it's x=1, y='2'", "n": 3}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Order(order_id=status)",
+        "Set a=1 and b=2, then order.",
+        "a=1 b",
+        "Order(**{'a': 1})",
+        "total=5 EUR",
+        "print('x')",
+        "Order(id='1'" + ")" * 3,
+        "x=" + "(" * 9_000,
+        "x='" + "a=' b=" * 9_000,
+        "f(" * 9_000 + "a='1'" + ")" * 9_000,
+    ],
+)
+def test_words_that_look_like_a_record_stay_words(text: str) -> None:
+    assert result_value(text) == text

@@ -137,6 +137,68 @@ async def test_a_yes_in_the_conversation_counts_when_the_question_was_put_as_it_
     assert shop.done == ["12345"]
 
 
+CORRECTIONS = [
+    "wait, the other one, 99999",
+    "sorry, I meant 99999",
+    "actually, cancel 99999 instead",
+    "לא את זה, את 99999",
+    "подожди, другой, 99999",
+    "Moment, die andere, 99999",
+]
+
+
+@pytest.mark.parametrize("words", CORRECTIONS)
+@pytest.mark.parametrize("yes", [{"words": "yes"}, {"approve": True}], ids=["words", "button"])
+async def test_a_correction_in_the_conversation_drops_what_was_asked(
+    gate: Gate, words: str, yes: dict[str, Any]
+) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345").looked_up("99999")
+    first = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert first.intent
+    talk.agent(first.ask_user).user(words)
+    other = await gate.rule(talk.call("cancel_order", order_id="99999"), messages=talk.messages)
+    dropped = await gate.answer(first.intent, **yes)
+    assert dropped.verdict == "deny"
+    assert dropped.reason_codes[0] in (ReasonCode.PENDING_INTENT_WITHDRAWN, ReasonCode.PENDING_INTENT_MISSING)
+    assert other.intent
+    assert (await gate.answer(other.intent, **yes)).verdict == "allow"
+
+
+async def test_a_correction_that_leads_to_no_new_question_drops_it_as_well(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    first = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert first.intent
+    talk.agent(first.ask_user).user("wait, just note that I like tea")
+    await gate.rule(talk.call("add_note", text="I like tea"), messages=talk.messages)
+    dropped = await gate.answer(first.intent, approve=True)
+    assert (dropped.verdict, dropped.reason_codes) == ("deny", (ReasonCode.PENDING_INTENT_WITHDRAWN,))
+
+
+async def test_what_was_dropped_is_asked_about_anew_when_it_is_wanted_after_all(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345").looked_up("99999")
+    first = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    talk.agent(first.ask_user).user("wait, the other one, 99999")
+    await gate.rule(talk.call("cancel_order", order_id="99999"), messages=talk.messages)
+    talk.agent("Order 99999 then?").user("no, 12345 was right, cancel that one")
+    again = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert first.intent
+    assert again.intent
+    assert again.intent.id != first.intent.id
+    assert (await gate.answer(again.intent, approve=True)).verdict == "allow"
+
+
+@pytest.mark.parametrize("words", ["what does that cost?", "hmm", "thank you"])
+async def test_words_that_change_nothing_leave_the_question_open(gate: Gate, words: str) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    first = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    talk.agent(first.ask_user).user(words)
+    again = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert first.intent
+    assert again.intent
+    assert again.intent.id == first.intent.id
+    assert (await gate.answer(first.intent, approve=True)).verdict == "allow"
+
+
 async def test_a_yes_to_the_models_own_question_is_nobodys(gate: Gate) -> None:
     talk = Talk("please cancel order 12345").looked_up("12345")
     call = talk.call("cancel_order", order_id="12345")
@@ -144,6 +206,88 @@ async def test_a_yes_to_the_models_own_question_is_nobodys(gate: Gate) -> None:
     talk.add(call, asked.tell_model).agent("Would you like to hear about our offers?").user("yes")
     again = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
     assert again.verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    "more", ["And would you like our newsletter?", "Shall I also cancel 99999？", "רוצה גם עיתון?"]
+)
+async def test_a_yes_is_for_what_was_asked_last(gate: Gate, more: str) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    call = talk.call("cancel_order", order_id="12345")
+    asked = await gate.rule(call, messages=talk.messages)
+    talk.add(call, asked.tell_model).agent(f"{asked.ask_user} {more}").user("yes")
+    assert (await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)).verdict == "ask"
+    talk.agent(f"{more}\n\n{asked.ask_user}").user("yes")
+    assert (await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        lambda text: text.replace("“", '"').replace("”", '"'),
+        lambda text: text.replace("“", "„").replace("”", "“"),
+        lambda text: text.replace("“", "'").replace("”", "'"),
+        lambda text: text.replace(" ", "\u00a0"),
+        lambda text: text.replace("-", "\u2011"),
+        lambda text: f"**{text}**",
+        lambda text: text.replace("add note", "**add note**").replace(". ", ".\n\n"),
+    ],
+)
+async def test_a_question_that_is_written_down_again_is_the_same_question(rewrite: Callable[[str], str]) -> None:
+    policy = {"version": 1, "tools": {"add_note": {"effect": "write", "confirm": "always"}}}
+    async with Gate(policy) as gate:
+        talk = Talk("note: Hafen-Str. 5, Hamburg")
+        call = talk.call("add_note", text="Hafen-Str. 5, Hamburg")
+        asked = await gate.rule(call, messages=talk.messages)
+        assert "“" in asked.ask_user
+        talk.add(call, asked.tell_model).agent(rewrite(asked.ask_user)).user("yes")
+        again = talk.call("add_note", text="Hafen-Str. 5, Hamburg")
+        assert (await gate.rule(again, messages=talk.messages)).verdict == "allow"
+        other = Talk("note: Hafen-Str. 6, Hamburg")
+        await gate.rule(other.call("add_note", text="Hafen-Str. 6, Hamburg"), messages=other.messages, conversation="2")
+        other.agent(asked.ask_user).user("yes")
+        call = other.call("add_note", text="Hafen-Str. 6, Hamburg")
+        assert (await gate.rule(call, messages=other.messages, conversation="2")).verdict == "ask"
+
+
+async def test_a_call_that_has_run_says_what_became_of_it(gate: Gate) -> None:
+    talk = Talk("note that I like tea")
+    call = talk.call("add_note", text="I like tea")
+    first = await gate.rule(call, messages=talk.messages)
+    assert (first.state, first.to_json()["verdict"]) == (None, "allow")
+    await gate.ran(first, {"noted": 7})
+    again = await gate.rule(call, messages=talk.messages)
+    assert (again.state, again.outcome) == ("succeeded", {"noted": 7})
+    assert '{"noted":7}' in again.tell_model
+    shown = again.to_json()
+    assert (shown["verdict"], shown["reason_codes"], shown["state"]) == ("deny", ["REPEATED_CALL"], "succeeded")
+    assert await gate.run(again, Shop().add_note) == {"noted": 7}
+
+
+async def test_a_call_that_failed_says_why(gate: Gate) -> None:
+    talk = Talk("note that I like tea")
+    call = talk.call("add_note", text="I like tea")
+    await gate.ran(await gate.rule(call, messages=talk.messages), error="the pencil broke")
+    again = await gate.rule(call, messages=talk.messages)
+    assert (again.state, again.outcome) == ("failed", "the pencil broke")
+    assert "the pencil broke" in again.tell_model
+
+
+async def test_a_look_up_is_told_of_also_where_the_user_has_to_be_asked_besides() -> None:
+    policy = {
+        "version": 1,
+        "tools": {
+            "get_user": {"effect": "read"},
+            "delete_user": {"effect": "destructive", "requires": [{"call": "get_user", "same": "user_id"}]},
+        },
+    }
+    async with Gate(policy) as gate:
+        talk = Talk("yes")
+        ruling = await gate.rule(talk.call("delete_user", user_id="u-1"), messages=talk.messages)
+        assert ruling.verdict == "redo"
+        assert "get_user" in ruling.tell_model
+        assert "user_id" in ruling.tell_model
+        assert "Do not try it again" not in ruling.tell_model
 
 
 async def test_an_old_yes_is_not_used_twice(gate: Gate) -> None:
@@ -263,11 +407,17 @@ async def test_four_eyes_are_two_people(gate: Gate) -> None:
     assert shop.done == ["a-1"]
 
 
-async def test_who_proposed_does_not_approve(gate: Gate) -> None:
+@pytest.mark.parametrize("by", ["anna", "person:anna", "operator:anna", "command line: anna", " Anna "])
+@pytest.mark.parametrize("named", ["anna", None])
+async def test_who_proposed_does_not_approve(gate: Gate, by: str, named: str | None) -> None:
+    """Neither the person whose conversation it is, nor whoever says only later that it is theirs."""
     talk = Talk("close my account a-1 please")
-    waits = await gate.rule(talk.call("close_account", account="a-1"), messages=talk.messages, person="anna")
-    with pytest.raises(ApproverRefused):
-        await gate.answer(waits, approve=True, by="person:anna", person="anna")
+    waits = await gate.rule(talk.call("close_account", account="a-1"), messages=talk.messages, person=named)
+    for yes in ({"approve": True}, {"words": "yes"}):
+        with pytest.raises(ApproverRefused):
+            await gate.answer(waits, by=by, person="anna", **yes)
+    let = await gate.answer(waits, approve=True, by="dana", person="anna")
+    assert (let.verdict, let.reason_codes[0]) == ("allow", ReasonCode.APPROVED_BY_COLLEAGUE)
 
 
 async def test_a_tool_that_nobody_covers_does_not_run(gate: Gate) -> None:

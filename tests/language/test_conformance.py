@@ -40,7 +40,7 @@ from circumspect.reasons import ReasonCode
 from circumspect.values import LANGUAGES, History, Language, PastCall, ToolCall, ToolSpec, Utterance
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
-PARTS = ("about", "wishes", "requests", "claims", "consent", "values", "documents", "assessment", "pages")
+PARTS = ("about", "wishes", "requests", "claims", "consent", "values", "documents", "conflicts", "assessment", "pages")
 PHRASES = ("phrases", "guardian", "sensitive", "understanding")
 CANCEL = ("cancel_order", "12345")
 

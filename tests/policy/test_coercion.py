@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from circumspect.policy.arguments import find_problems, materialise
-from circumspect.policy.coercion import coerce_arguments
+from circumspect.policy.coercion import _coerce_object, coerce_arguments
 from circumspect.values import Json, ToolSpec
 
 PARAMETERS: dict[str, Json] = {
@@ -128,3 +128,18 @@ def test_bringing_into_type_is_done_once_and_changes_no_number_or_text(said):
     for name, value in once.items():
         if type(value) is not type(said[name]) and isinstance(value, str | int | float):
             assert str(value) == str(said[name]).strip() or float(value) == float(said[name]) or value in (True, False)
+
+
+_WRITTEN = st.recursive(
+    st.none() | st.booleans() | st.integers(-99, 99999) | st.floats(-9, 9) | st.sampled_from(["#12345", "Express", "7"])
+    | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["zip", "floor", "x"]), inner, max_size=3),
+    max_leaves=4,
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from([*SPEC.properties, "unknown"]), _WRITTEN, max_size=6))
+def test_what_is_taken_at_a_glance_is_what_a_closer_look_takes(arguments: dict[str, Json]) -> None:
+    notes: list[str] = []
+    looked_into = _coerce_object(arguments, SPEC.parameters, notes, "", 0)
+    assert coerce_arguments(SPEC, arguments) == ((looked_into if notes else arguments), tuple(notes))

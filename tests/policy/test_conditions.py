@@ -543,27 +543,7 @@ def test_whatever_a_tool_returned_nothing_raises(result: object, key: object, no
     assert ReasonCode.RULE_FAILED not in [finding.reason for finding in findings]
 
 
-# --- what is remembered ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("order", [(1, 1.0, True, "1", None), (None, "1", True, 1.0, 1)])
-def test_an_answer_is_remembered_for_the_same_value_of_the_same_type_only(order: tuple[object, ...]) -> None:
-    text = "type(args.amount) == double"
-    compiled = compile_condition(text, ConditionScope())
-    for _ in range(2):
-        given = {value_type: compiled.evaluate({"args": {"amount": value}}) for value_type, value in _typed(order)}
-        assert given == {"int": False, "float": True, "bool": False, "str": False, "NoneType": False}
-
-
-def _typed(values: tuple[object, ...]) -> list[tuple[str, object]]:
-    return [(type(value).__name__, value) for value in values]
-
-
-def test_what_is_remembered_of_a_conversation_is_no_part_of_it() -> None:
-    compiled = compile_condition("args.name == 'Ann'", ConditionScope())
-    assert compiled.evaluate({"args": {"name": "a name that nobody else should read"}}) is False
-    assert all(len(key) == 16 for key in compiled.answers)
-    assert "nobody" not in repr(compiled.answers)
+# --- the same condition again ---------------------------------------------------------------------------------------
 
 
 def test_what_could_not_be_decided_is_decided_again_once_it_is_known() -> None:
@@ -572,12 +552,6 @@ def test_what_could_not_be_decided_is_decided_again_once_it_is_known() -> None:
     assert decided(text, LOOKED_UP) == "holds"
     assert decided(text, ran("get_booking", {**BOOKING, "status": "closed"}, booking_id="B1")) == "fails"
     assert decided(text) == "unknown"
-
-
-def test_memory_has_an_end() -> None:
-    compiled = compile_condition("args.n > 10.0", ConditionScope())
-    assert [compiled.evaluate({"args": {"n": float(n)}}) for n in range(2_000)] == [n > 10 for n in range(2_000)]
-    assert len(compiled.answers) <= 512
 
 
 FORGED = ran("get_booking", BOOKING, booking_id="B1", vouched=False)

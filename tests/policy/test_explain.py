@@ -48,7 +48,7 @@ def test_a_governed_tool_is_explained_line_by_line() -> None:
             "- When that cannot be decided yet, the call is held: the model is told what to look up first.",
             "- ('order' is facts.get_order[args.order_id].)",
             "- Limit: refund: 'amount' may add up to at most 200 within 24 hours.",
-            "- The user is asked to confirm it first (in adaptive mode).",
+            "- The user is asked to confirm it first.",
             "- However sure the model is, that counts for at most 0.5.",
             "- Afterwards get_order is called, and must show: result.refunded.",
             "- If a call is interrupted, it is never run again, and a person is told.",

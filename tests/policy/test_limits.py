@@ -50,6 +50,47 @@ def test_the_call_that_is_one_too_many_is_denied() -> None:
     assert [finding.reason for finding in findings] == [ReasonCode.LIMIT_REACHED]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SKU-3", "SKU-3 "),
+        ("SKU-3", "sku-3"),
+        ("SKU-3", "SKU\u20113"),
+        ("SKU-3", "SKU-3."),
+        ("#4711", "4711"),
+        ("4711", 4711),
+        (4711, 4711.0),
+        ("4711", "\u0664\u0667\u0661\u0661"),
+        ("ACC-4711", "ACC 4711"),
+        ("Хельга", "хельга"),
+        ("2026-05-01", "2026-5-1"),
+        ("https://shop.example/a/", "shop.example/a"),
+        (["a1", "b2"], ["b2", "a1"]),
+    ],
+)
+def test_a_value_in_another_spelling_makes_no_room(one: object, other: object) -> None:
+    assert ruled(limited(count=1, per="order_id"), refund(order_id=other), refunded(order_id=one))[0].kind == "deny"
+    shared = limited(sum="amount", at_most=15, per="order_id")
+    assert ruled(shared, refund(order_id=other), refunded(order_id=one))[0].kind == "deny"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SKU-3", "SKU-31"),
+        ("1-11", "11-1"),
+        ("007", "7"),
+        ("10.0.1.11", "10.0.11.1"),
+        ("v1.1.1.py", "v11.1.py"),
+        ("dave.b@corp.example", "daveb@corp.example"),
+        ("a/b", "ab"),
+        (1.5, 15),
+    ],
+)
+def test_another_value_is_counted_apart(one: object, other: object) -> None:
+    assert ruled(limited(count=1, per="order_id"), refund(order_id=other), refunded(order_id=one))[0] == Allow()
+
+
 def test_only_successful_calls_count() -> None:
     assert ruled(limited(count=1), refund(), ran("refund", "Error", ok=False, order_id="1"))[0] == Allow()
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -18,7 +20,7 @@ from circumspect.errors import PolicyError
 from circumspect.policy.expressions import FUNCTIONS, ROOTS
 from circumspect.policy.load import check, load, schema
 from circumspect.policy.policy_file import Policy
-from circumspect.values import Allow, Deny, ToolCall
+from circumspect.values import Allow, Deny, ToolCall, ToolSpec
 
 GOOD = """
 version: 1
@@ -128,6 +130,9 @@ def test_the_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:
         ("[" * 100 + "]" * 100, "nested too deeply"),
         ("- " * 100 + "x", "nested too deeply"),
         ("#" * 1_000_001, "larger than 1 MB"),
+        ("tools:\n" + "".join(f"  t{n}: {{effect: read}}\n" for n in range(2_001)), "more than 2,000 entries"),
+        ("patterns: [" + "{match: a*}, " * 2_001 + "]", "more than 2,000 entries"),
+        (f"version: {'9' * 5_000}", "p.yaml:1: '99999999999999999999…' is no int that can be read"),
         (Path("no_such_file.yaml"), "there is no file"),
     ],
 )
@@ -149,6 +154,45 @@ def test_a_file_that_is_too_large_or_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(PolicyError, match="not UTF-8"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["tools: t{}: {{effect: write}}", "let: n{}: args.a", "tools: t{}: {{effect: write, let: {{x{}: args.b}}}}"],
+)
+def test_a_file_four_times_as_long_is_hardly_more_than_four_times_the_work(line: str) -> None:
+    head, _, entry = line.partition(": ")
+    texts = [f"{head}:\n" + "".join(f"  {entry}\n".format(n, n) for n in range(many)) for many in (1, 100, 400)]
+    _, hundred, four_hundred = map(count_calls, texts)
+    assert four_hundred < 6 * hundred
+
+
+def count_calls(text: str, **given: Any) -> int:
+    """Functions that are entered while a text is checked."""
+    calls = 0
+
+    def count(_frame: object, event: str, _given: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        check(text, **given)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_each_tool_is_held_against_the_patterns_once() -> None:
+    specs = {f"tool_{n}": ToolSpec(f"tool_{n}") for n in range(150)}
+    text = "patterns:\n" + "".join(f"  - {{match: 'a{n}*', effect: read}}\n" for n in range(150))
+    assert count_calls(text, specs=specs) < 300_000, "once for each pattern it would be millions"
+
+
+def test_after_five_hundred_findings_the_rest_is_not_looked_for() -> None:
+    _, findings = check("tools:\n" + "".join(f"  look_{n}: {{}}\n" for n in range(600)), specs={})
+    assert len(findings) == 501
+    assert findings[0].problem == "there are more than 500 findings"
 
 
 def test_a_date_in_a_sentence_stays_text() -> None:

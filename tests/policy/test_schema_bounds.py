@@ -6,6 +6,8 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from circumspect.audit.tool_defs import BadTools, specs_of
 from circumspect.bounded_cache import BoundedCache
@@ -16,7 +18,7 @@ from circumspect.policy.arguments import find_problems
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.wished_values import find_values
 from circumspect.policy.validators import find_validator
-from circumspect.schema_bounds import MOST_PARTS, is_plain_pattern, measure_schema, weigh_pattern
+from circumspect.schema_bounds import MOST_PARTS, is_plain_pattern, measure_schema, measure_value, weigh_pattern
 from circumspect.values import ToolSpec
 
 
@@ -171,3 +173,27 @@ def test_a_small_schema_costs_little() -> None:
     used = {"$defs": {"n": {"properties": {"c": {"items": {"$ref": "#/$defs/n"}}}}}}
     fields = {f"f{at}": {"$ref": "#/$defs/n"} for at in range(5)}
     assert measure_schema("x", {**used, "properties": fields}).recursions == 1, "five trees are no deeper than one"
+
+
+_ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.tuples(inner) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=20,
+)
+
+
+def _measure(value: Any) -> tuple[int, int, int]:
+    """As the words of `measure_value` say it."""
+    inside = list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list | tuple) else []
+    names = sum(map(len, value)) if isinstance(value, dict) else len(value) if isinstance(value, str) else 0
+    measured = [_measure(one) for one in inside]
+    return (
+        1 + sum(parts for parts, _, _ in measured),
+        names + sum(letters for _, letters, _ in measured),
+        1 + max((depth for _, _, depth in measured), default=0),
+    )
+
+
+@given(_ANY)
+def test_a_value_is_measured_by_all_of_its_parts(value: Any) -> None:
+    assert measure_value(value) == _measure(value)

@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 from bench.claims import judge
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.patience import PATIENCE
 
-from circumspect.policy.grounding.untrue import find_untrue
+from circumspect.policy.grounding.call_texts import CallText, text_of
+from circumspect.policy.grounding.untrue import REASONS, UntrueReason, find_untrue
 from circumspect.values import PastCall, ToolCall, ToolSpec
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "reply_claims.json").read_text("utf-8"))
@@ -144,3 +147,47 @@ def test_an_hour_in_words_is_the_hour_that_was_booked() -> None:
 def test_a_tick_says_done_unless_it_decks_out_what_is_possible() -> None:
     assert find_untrue("✅ Order 12345", "en", [])
     assert not find_untrue("I can do this for you:\n✅ cancel an order\n✅ change an address", "en", [])
+
+
+SHEET = "Hours: Monday to Friday 9:00–17:00 (Berlin)\nPhone: +49-30-555-0121\nE-mail: desk@lantern.example\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "quoted"),
+    [
+        ("Phone: +49-30-555-0121, e-mail: desk@lantern.example.", True),
+        ("hours: Monday to Friday 9:00–17:00 (Berlin) phone: +49-30-555-0121 e-mail: desk@lantern.example [1]", True),
+        ("Phone: +49-30-555-0121, e-mail: dana@lantern.example.", False),
+    ],
+)
+def test_what_is_known_is_a_quotation_whatever_stands_between_its_lines(reply: str, quoted: bool) -> None:
+    tools = {"send_email": ToolSpec("send_email", "Send an e-mail.", effect="write")}
+    found = find_untrue(reply, "en", [], tools, known=SHEET, said="How do I reach you?")
+    assert (found == ()) == quoted
+
+
+_REPLIES = [*sorted({one["reply"] for one in CASES}), "It costs 785.00.", "Your order 12345 is on its way, for 785.00."]
+
+
+@given(
+    st.lists(st.sampled_from(_REPLIES), min_size=1, max_size=4),
+    st.sampled_from(["Cancel order 12345 please.", "no", ""]),
+    st.sampled_from([[], CANCELLED, FAILED, UNKNOWN, CANCELLED + FAILED]),
+    st.sets(st.sampled_from(sorted(REASONS)), min_size=1),
+)
+def test_asked_for_some_reasons_the_rest_is_left_out_and_nothing_else_changes(
+    replies: list[str], said: str, calls: list[PastCall], reasons: set[UntrueReason]
+) -> None:
+    reply = " ".join(replies)
+    everything = find_untrue(reply, None, calls, known=said, said=said)
+    some = find_untrue(reply, None, calls, known=said, said=said, reasons=reasons)
+    assert some == tuple(one for one in everything if one.reason in reasons)
+
+
+@given(st.lists(st.tuples(st.text(max_size=9), st.integers(0, 3)), max_size=30))
+def test_the_text_of_a_call_is_its_own_however_many_there_were(made: list[tuple[str, int]]) -> None:
+    calls = [ran("look_up", {"name": name, "items": [{"size": size}]}, order_id=name) for name, size in made]
+    for one in [*calls, *calls[:5]]:
+        assert text_of(one).flat == CallText(one).flat
+        assert text_of(one).records == CallText(one).records
+        assert text_of(one).event is one

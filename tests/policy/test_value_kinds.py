@@ -70,6 +70,15 @@ def findings(condition: str, **more: object) -> list[str]:
         ("account.lines.all(line, line.sku > 3)", "'>' has a text on one side and a number on the other"),
         ("latest.get_account.status > 3", "'>' has a text on one side and a number on the other"),
         ("results.get_account[0].balance == 'x'", "'==' has a number on one side and a text on the other"),
+        ("args.amount in ['5', '6']", "'in' looks for a number in a list whose elements are each a text"),
+        ("args.amount", "it gives a number, not true or false"),
+        ("account", "it gives a record, not true or false"),
+        ("!account.balance", "'!' takes true or false, and this is a number"),
+        ("args.urgent && account.status", "'&&' takes true or false, and this is a text"),
+        ("account.tags ? true : false", "'?' takes true or false, and this is a list"),
+        ("size(account.balance) > 3", "'size' counts a text, a list or a record, and this is a number"),
+        ("account.tags.exists(tag, tag.name == 'x')", "'name' is looked for in a text, which has no fields"),
+        ("has(account.status.code)", "'code' is looked for in a text, which has no fields"),
     ],
 )
 def test_a_comparison_that_can_never_be_decided_is_an_error_with_its_line(condition: str, problem: str) -> None:
@@ -93,6 +102,11 @@ def test_a_comparison_that_can_never_be_decided_is_an_error_with_its_line(condit
         "calls.exists(one, one.tool == 'pay' && one.args.amount == 5)",
         "zip(account.tags, args.items).all(pair, pair[0] == 'x' || pair[1] == 3)",
         "{'a': 1.0}[args.account_id] < args.amount",
+        "args.urgent",
+        "!args.urgent && (args.urgent ? args.urgent : account.anything)",
+        "account.anything",
+        "args.amount in [5, 'five'] || args.account_id in ['A1']",
+        "size(account.status) > 3 && has(account.by_currency.EUR)",
     ],
 )
 def test_what_may_be_meant_is_not_complained_about(condition: str) -> None:
@@ -106,6 +120,12 @@ def test_a_field_that_no_result_has_is_found_with_its_neighbour() -> None:
     assert told.endswith("did you mean 'balance'?")
 
 
+def test_a_tool_that_is_all_but_named_like_one_in_the_file_is_found_without_a_list_of_tools() -> None:
+    (told,) = findings("facts.get_acount[args.account_id].balance > 5", specs=None)
+    assert told == "warning 7: no tool is named 'get_acount'; did you mean 'get_account'?"
+    assert findings("facts.get_order[args.account_id].balance > 5", specs=None) == []
+
+
 def test_a_field_that_a_closed_schema_excludes_is_an_error() -> None:
     (told,) = findings("account.lines.all(line, line.skuu != '')")
     assert told.startswith("error 7")
@@ -114,6 +134,11 @@ def test_a_field_that_a_closed_schema_excludes_is_an_error() -> None:
 def test_without_schemas_nothing_is_known_and_nothing_is_wrong() -> None:
     bare = {name: ToolSpec(name) for name in TOOLS}
     assert findings("account.balnce > '5' && args.amount > 'x'", specs=bare) == []
+
+
+def test_a_result_that_is_a_text_may_be_json_and_have_fields() -> None:
+    written = {**TOOLS, "get_account": ToolSpec("get_account", parameters=GET, returns={"type": "string"})}
+    assert findings("account.balance > 5.0 && account.owner.name == 'Ann'", specs=written) == []
 
 
 def test_transcripts_teach_what_results_look_like(tmp_path: Path) -> None:

@@ -6,18 +6,20 @@ tools, so the ledger learns from a second callback what came of them.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circumspect.adapters.frameworks import (
+    RUNNING,
     as_json,
     as_text,
     describe_question,
     import_framework,
+    is_running,
     open_gate,
     settle,
     waits_for_yes,
 )
+from circumspect.audit.readers.model_bodies import lower_types
 from circumspect.values import ToolCall
 
 with import_framework("google.adk", install="google-adk"):
@@ -25,14 +27,14 @@ with import_framework("google.adk", install="google-adk"):
 
 if TYPE_CHECKING:
     from circumspect.gate import Gate, Ruling
-    from circumspect.policy.policy_file import Policy
+    from circumspect.policy.load import PolicyGiven
     from circumspect.values import Json
 
 
 class CircumspectPlugin(BasePlugin):  # type: ignore[misc]
     """Rules on every call of every agent of the app. A session is a conversation, and its user the person."""
 
-    def __init__(self, policy: Gate | Policy | str | Path | None = None, **options: Any) -> None:
+    def __init__(self, policy: Gate | PolicyGiven | None = None, **options: Any) -> None:
         super().__init__(name="circumspect")
         self.gate = open_gate(policy, options)
         self._running: dict[str, Ruling] = {}
@@ -42,6 +44,7 @@ class CircumspectPlugin(BasePlugin):  # type: ignore[misc]
     ) -> dict[str, Any] | None:
         session = tool_context.session
         call_id = tool_context.function_call_id or ""
+        self.gate.learn(tool.name, read_schema(tool), getattr(tool, "description", "") or "")
         ruling = await self.gate.rule(
             ToolCall(tool.name, tool_args, call_id),
             messages=read_history(session.events),
@@ -58,6 +61,8 @@ class CircumspectPlugin(BasePlugin):  # type: ignore[misc]
                 ruling = await settle(self.gate, ruling, answer.confirmed, person=session.user_id, by=by)
         if ruling.verdict != "allow":
             return {"error": ruling.tell_model}
+        if is_running(ruling, self._running.values()):
+            return {"error": RUNNING}
         tool_args.update(ruling.call.arguments)
         self._running[call_id] = ruling
         return None
@@ -75,6 +80,17 @@ class CircumspectPlugin(BasePlugin):  # type: ignore[misc]
         if (ruling := self._running.pop(tool_context.function_call_id or "", None)) is not None:
             await self.gate.ran(ruling, error=f"{type(error).__name__}: {error}")
         return None
+
+
+def read_schema(tool: Any) -> Any:
+    """The schema that ADK sends to the model; None where it sends none."""
+    declared = tool._get_declaration()
+    if declared is None:
+        return None
+    schema = getattr(declared, "parameters_json_schema", None)
+    if schema is None and declared.parameters is not None:
+        schema = declared.parameters.model_dump(mode="json", exclude_none=True, by_alias=True)
+    return lower_types(schema)
 
 
 def read_result(result: Any) -> Json:

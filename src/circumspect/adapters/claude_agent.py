@@ -8,10 +8,17 @@ from a second hook what came of them.
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from circumspect.adapters.frameworks import as_json, as_text, import_framework, open_gate, waits_for_user
+from circumspect.adapters.frameworks import (
+    RUNNING,
+    as_json,
+    as_text,
+    import_framework,
+    is_running,
+    open_gate,
+    waits_for_user,
+)
 from circumspect.adapters.tool_loop import AskPerson, put_question
 from circumspect.values import ToolCall
 
@@ -20,7 +27,7 @@ with import_framework("claude_agent_sdk", install="circumspect[claude-agent]"):
 
 if TYPE_CHECKING:
     from circumspect.gate import Gate, Ruling
-    from circumspect.policy.policy_file import Policy
+    from circumspect.policy.load import PolicyGiven
     from circumspect.values import Json
 
 
@@ -33,7 +40,7 @@ class CircumspectHooks:
 
     def __init__(
         self,
-        policy: Gate | Policy | str | Path | None = None,
+        policy: Gate | PolicyGiven | None = None,
         *,
         server: str | None = None,
         ask: AskPerson | None = None,
@@ -75,6 +82,8 @@ class CircumspectHooks:
             ruling = await put_question(self.gate, ruling, ask, self._person)
         if ruling.verdict != "allow":
             return decide("deny", permissionDecisionReason=ruling.tell_model)
+        if is_running(ruling, self._running.values()):
+            return decide("deny", permissionDecisionReason=RUNNING)
         self._running[call.id] = ruling
         # What nobody was asked about stays subject to Claude's own permissions.
         return decide("allow", updatedInput=ruling.call.arguments) if ask is not None else {}

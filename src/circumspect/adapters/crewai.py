@@ -7,17 +7,19 @@ the ledger learns from a second hook what came of them.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circumspect.adapters.frameworks import (
+    RUNNING,
     LoopThread,
     as_json,
     as_text,
     choose,
     import_framework,
+    is_running,
     open_gate,
     waits_for_user,
 )
@@ -31,17 +33,21 @@ with import_framework("crewai", install="crewai"):
         unregister_after_tool_call_hook,
         unregister_before_tool_call_hook,
     )
+    from crewai.tools import ToolFailure
 
 if TYPE_CHECKING:
     from circumspect.gate import Gate, Ruling
-    from circumspect.policy.policy_file import Policy
+    from circumspect.policy.load import PolicyGiven
 
-FAILURES = ("Error executing tool: ", "I encountered an error while trying to use the tool.")
-"""How CrewAI begins the result of a tool that raised."""
+INSTEAD_OF_A_RESULT = re.compile(
+    r"\s*(?:Error executing tool: |I encountered an error|I tried reusing the same input"
+    r"|Tool execution blocked by hook|Tool not found$|Tool '.*' has reached its )"
+)
+"""How CrewAI begins what the agent reads when a tool raised, or was not called after all."""
 
 
 def guard_crews(
-    policy: Gate | Policy | str | Path | None = None,
+    policy: Gate | PolicyGiven | None = None,
     *,
     conversation: str | Callable[[Any], str | None],
     person: str | Callable[[Any], str | None] | None = None,
@@ -70,17 +76,26 @@ class CrewGuard:
 
     def _before(self, context: Any) -> bool | None:
         """False blocks the tool."""
-        key = identify(context)
         try:
             ruling = self._loop_thread.wait(self._rule(context))
         except Exception as problem:
-            self._under_way[key] = f"NOT RUN. {problem}"
+            self._under_way[identify(context)] = f"NOT RUN. {problem}"
             return False
-        self._under_way[key] = ruling if ruling.verdict == "allow" else ruling.tell_model
-        return None if ruling.verdict == "allow" else False
+        if ruling.verdict != "allow":
+            self._under_way[identify(context)] = ruling.tell_model
+            return False
+        if is_running(ruling, self._under_way.values()):
+            self._under_way[identify(context)] = RUNNING
+            return False
+        # In place: CrewAI runs what stands in this very dict.
+        context.tool_input.update(ruling.call.arguments)
+        self._under_way[identify(context)] = ruling
+        return None
 
     async def _rule(self, context: Any) -> Ruling:
         person = choose(self._person, context)
+        if (schema := getattr(context.tool, "args_schema", None)) is not None:
+            self.gate.learn(context.tool_name, schema.model_json_schema(), context.tool.description or "")
         ruling = await self.gate.rule(
             ToolCall(context.tool_name, dict(context.tool_input)),
             messages=[{"role": "user", "content": context.task.description}] if context.task else [],
@@ -96,9 +111,9 @@ class CrewGuard:
         under_way = self._under_way.pop(identify(context), None)
         if under_way is None or isinstance(under_way, str):
             return under_way
-        told = str(context.tool_result)
-        failed = told if told.startswith(FAILURES) else ""
-        self._loop_thread.wait(self.gate.ran(under_way, as_json(context.raw_tool_result), error=failed))
+        told, result = str(context.tool_result), context.raw_tool_result
+        failed = told if isinstance(result, ToolFailure) or INSTEAD_OF_A_RESULT.match(told) else ""
+        self._loop_thread.wait(self.gate.ran(under_way, as_json(result), error=failed))
         return None
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import to_jsonable_python
 
+from circumspect.audit.transcript_steps import result_value
 from circumspect.errors import ConfigError
 from circumspect.gate import Gate
 
 if TYPE_CHECKING:
     from circumspect.gate import Ruling
-    from circumspect.policy.policy_file import Policy
-    from circumspect.values import Json
+    from circumspect.policy.load import PolicyGiven
+    from circumspect.values import Json, ToolCall
 
 Seen = TypeVar("Seen")
 Given = TypeVar("Given")
@@ -35,7 +36,7 @@ def import_framework(package: str, *, install: str) -> Iterator[None]:
         raise ConfigError(f"The package {package} is not installed.", fix=f"pip install '{install}'") from missing
 
 
-def open_gate(policy: Gate | Policy | str | Path | None, options: dict[str, Any]) -> Gate:
+def open_gate(policy: Gate | PolicyGiven | None, options: dict[str, Any]) -> Gate:
     """The gate itself where one is given; else a new one for that policy."""
     if isinstance(policy, Gate):
         if options:
@@ -73,6 +74,38 @@ async def settle(gate: Gate, ruling: Ruling, said: str | bool, *, person: str | 
     return await gate.answer(intent, said, person=person, by=by)
 
 
+@asynccontextmanager
+async def alone(gate: Gate, conversation: str | None, call: ToolCall) -> AsyncIterator[None]:
+    """Frameworks run the calls of a message side by side. The same call twice: the second is ruled on when the first
+    has ended, so that nobody takes a call that is being run for one whose end nobody knows."""
+    place = (id(asyncio.get_running_loop()), id(gate), conversation or "", call.hash)
+    turn = _turns.setdefault(place, _Turn())
+    turn.wanted += 1
+    try:
+        async with turn.lock:
+            yield
+    finally:
+        turn.wanted -= 1
+        if not turn.wanted:
+            _turns.pop(place, None)
+
+
+@dataclass
+class _Turn:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    wanted: int = 0
+
+
+_turns: dict[tuple[int, int, str, str], _Turn] = {}
+
+RUNNING = "NOT RUN AGAIN. This very call is being run already; its result comes with the first one."
+
+
+def is_running(ruling: Ruling, running: Iterable[Any]) -> bool:
+    """The framework runs this very call already, for another proposal of it."""
+    return any(getattr(one, "execution", None) == ruling.execution is not None for one in running)
+
+
 class LoopThread:
     """A loop for frameworks that call from threads. What runs on it sees the context of whoever waits for it."""
 
@@ -102,20 +135,9 @@ def describe_question(ruling: Ruling) -> dict[str, Json]:
 def as_json(result: object) -> Json:
     """A result as the ledger keeps it: records stay records, so that conditions can read their fields."""
     if isinstance(result, str):
-        return read_record(result)
+        return result_value(result)  # what a framework wrote down of a record, in JSON or as Python prints it
     kept: Json = to_jsonable_python(result, fallback=str)
     return kept
-
-
-def read_record(text: str) -> Json:
-    """What a framework wrote down of a record, as the record; any other text as it stands."""
-    if text[:1] not in ("{", "["):
-        return text
-    try:
-        record: Json = json.loads(text)
-    except ValueError:
-        return text
-    return record
 
 
 def as_text(result: object) -> str:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circumspect.adapters.frameworks import (
     LoopThread,
+    alone,
     as_json,
     as_text,
     choose,
@@ -30,11 +30,12 @@ from circumspect.values import ToolCall
 with import_framework("langchain", install="circumspect[langchain]"):
     from langchain.agents.middleware import AgentMiddleware, ToolCallRequest
     from langchain_core.messages import AIMessage, ToolMessage, convert_to_openai_messages
+    from langchain_core.utils.function_calling import convert_to_openai_tool
     from langgraph.types import Command, interrupt
 
 if TYPE_CHECKING:
     from circumspect.gate import Gate, Ruling
-    from circumspect.policy.policy_file import Policy
+    from circumspect.policy.load import PolicyGiven
     from circumspect.values import Json
 
 Answered = ToolMessage | Command[Any]
@@ -50,7 +51,7 @@ class Circumspect(AgentMiddleware[Any, Any, Any]):
 
     def __init__(
         self,
-        policy: Gate | Policy | str | Path | None = None,
+        policy: Gate | PolicyGiven | None = None,
         *,
         conversation: Setting = None,
         person: Setting = None,
@@ -62,6 +63,13 @@ class Circumspect(AgentMiddleware[Any, Any, Any]):
         self._person = person
 
     async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answered]]
+    ) -> Answered:
+        given = request.tool_call["args"]
+        async with alone(self.gate, self._find_conversation(request), ToolCall(request.tool_call["name"], given)):
+            return await self._rule_and_run(request, handler)
+
+    async def _rule_and_run(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answered]]
     ) -> Answered:
         ruling = await self._rule(request, request.tool_call["args"])
@@ -83,12 +91,19 @@ class Circumspect(AgentMiddleware[Any, Any, Any]):
         return LoopThread()
 
     async def _rule(self, request: ToolCallRequest, arguments: dict[str, Json]) -> Ruling:
+        if request.tool is not None:
+            described = convert_to_openai_tool(request.tool)["function"]
+            self.gate.learn(request.tool_call["name"], described.get("parameters"), described.get("description", ""))
         return await self.gate.rule(
             ToolCall(request.tool_call["name"], arguments, request.tool_call["id"] or ""),
             messages=read_history(request),
-            conversation=choose(self._conversation, request) or find_thread(request) or request.state["messages"][0].id,
+            conversation=self._find_conversation(request),
             person=choose(self._person, request),
         )
+
+    def _find_conversation(self, request: ToolCallRequest) -> str:
+        found: str = choose(self._conversation, request) or find_thread(request) or request.state["messages"][0].id
+        return found
 
     async def _settle(self, request: ToolCallRequest, ruling: Ruling, resumed: Any) -> Ruling:
         """The call after what `Command(resume=…)` brought: a changed call is a new one, which is ruled on again."""

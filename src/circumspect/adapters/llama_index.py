@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circumspect.adapters.frameworks import (
+    alone,
     as_json,
     as_text,
     describe_question,
@@ -28,13 +28,13 @@ with import_framework("llama_index", install="llama-index-core"):
 
 if TYPE_CHECKING:
     from circumspect.gate import Gate, Ruling
-    from circumspect.policy.policy_file import Policy
+    from circumspect.policy.load import PolicyGiven
     from circumspect.values import Json
 
 
 def guard_tools(
     tools: Sequence[Any],
-    policy: Gate | Policy | str | Path | None = None,
+    policy: Gate | PolicyGiven | None = None,
     *,
     pauses: bool = False,
     person: str | None = None,
@@ -48,6 +48,11 @@ def guard_tools(
 
 def _guard(tool: Any, gate: Gate, pauses: bool, person: str | None) -> Callable[..., Any]:
     async def run_guarded(ctx: Any, **arguments: Json) -> str:
+        async with alone(gate, await find_conversation(ctx), ToolCall(tool.metadata.get_name(), arguments)):
+            return await rule_and_run(ctx, arguments)
+
+    async def rule_and_run(ctx: Any, arguments: dict[str, Json]) -> str:
+        gate.learn(tool.metadata.get_name(), tool.metadata.get_parameters_dict(), tool.metadata.description or "")
         ruling = await gate.rule(
             ToolCall(tool.metadata.get_name(), arguments),
             messages=await read_history(ctx),

@@ -7,12 +7,13 @@ What a colleague has to approve does not interrupt: it waits in the console, and
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circumspect.adapters.frameworks import (
+    alone,
     as_json,
     as_text,
     choose,
@@ -23,6 +24,7 @@ from circumspect.adapters.frameworks import (
 )
 from circumspect.errors import ConfigError
 from circumspect.gate import Gate
+from circumspect.values import ToolCall
 
 with import_framework("agents", install="circumspect[openai-agents]"):
     from agents import Agent as SdkAgent
@@ -32,7 +34,7 @@ with import_framework("agents", install="circumspect[openai-agents]"):
 
 if TYPE_CHECKING:
     from circumspect.gate import Ruling
-    from circumspect.policy.policy_file import Policy
+    from circumspect.policy.load import PolicyGiven
     from circumspect.values import Json
 
 RunSetting = str | Callable[[RunContextWrapper[Any]], str | None] | None
@@ -40,7 +42,7 @@ RunSetting = str | Callable[[RunContextWrapper[Any]], str | None] | None
 
 def guard_agent(
     agent: SdkAgent[Any],
-    policy: Gate | Policy | str | Path | None = None,
+    policy: Gate | PolicyGiven | None = None,
     *,
     conversation: RunSetting = None,
     person: RunSetting = None,
@@ -70,6 +72,13 @@ def _guard(agent: SdkAgent[Any], gate: Gate, conversation: RunSetting, person: R
     )
 
 
+def is_json_object(text: Any) -> bool:
+    try:
+        return isinstance(json.loads(text or "{}"), dict)
+    except ValueError:
+        return False
+
+
 class GuardedTool:
     """One function tool: asked about before it runs, and run through the ledger."""
 
@@ -92,6 +101,11 @@ class GuardedTool:
         return waits_for_user(ruling)
 
     async def _invoke(self, run: ToolContext[Any], arguments: str) -> Any:
+        place = choose(self._conversation, run) or find_group()
+        async with alone(self._gate, place, ToolCall(self._tool.name, {"": arguments})):
+            return await self._rule_and_run(run, arguments)
+
+    async def _rule_and_run(self, run: ToolContext[Any], arguments: str) -> Any:
         ruling = await self._rule(run, arguments, run.tool_call_id)
         if waits_for_user(ruling) and self._was_approved(run):
             ruling = await settle(self._gate, ruling, True, person=choose(self._person, run))
@@ -112,6 +126,7 @@ class GuardedTool:
             return told
 
     async def _rule(self, run: RunContextWrapper[Any], arguments: dict[str, Json] | str, call_id: str) -> Ruling:
+        self._gate.learn(self._tool.name, self._tool.params_json_schema, self._tool.description)
         return await self._gate.rule(
             {"name": self._tool.name, "arguments": arguments, "id": call_id},
             messages=run.turn_input,
@@ -133,6 +148,8 @@ def find_question(item: ToolApprovalItem) -> str:
         guarded = getattr(getattr(tool, "on_invoke_tool", None), "__self__", None)
         if isinstance(guarded, GuardedTool) and item.call_id in guarded.asked:
             return guarded.asked[item.call_id].ask_user
+    if not is_json_object(item.arguments):
+        return f"{item.tool_name}: its arguments cannot be read. Approve it, and the model is told to send them again."
     return f"{item.tool_name}: {item.arguments}"
 
 

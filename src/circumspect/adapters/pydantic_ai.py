@@ -8,10 +8,10 @@ what to ask, and the user's next message counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circumspect.adapters.frameworks import (
+    alone,
     as_json,
     as_text,
     choose,
@@ -31,7 +31,7 @@ with import_framework("pydantic_ai", install="circumspect[pydantic-ai]"):
 
 if TYPE_CHECKING:
     from circumspect.gate import Gate, Ruling
-    from circumspect.policy.policy_file import Policy
+    from circumspect.policy.load import PolicyGiven
     from circumspect.values import Json
 
 ContextSetting = str | Callable[[RunContext[Any]], str | None] | None
@@ -46,7 +46,7 @@ class CircumspectCapability(AbstractCapability[Any]):
 
     def __init__(
         self,
-        policy: Gate | Policy | str | Path | None = None,
+        policy: Gate | PolicyGiven | None = None,
         *,
         conversation: ContextSetting = None,
         person: ContextSetting = None,
@@ -66,11 +66,25 @@ class CircumspectCapability(AbstractCapability[Any]):
         args: dict[str, Any],
         handler: WrapToolExecuteHandler,
     ) -> Any:
+        place = choose(self._conversation, ctx) or find_conversation(ctx)
+        async with alone(self.gate, place, ToolCall(call.tool_name, {"": call.args_as_json_str()})):
+            return await self._rule_and_run(ctx, place, call, tool_def, args, handler)
+
+    async def _rule_and_run(
+        self,
+        ctx: RunContext[Any],
+        place: str,
+        call: messages.ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
         person = choose(self._person, ctx)
+        self.gate.learn(call.tool_name, tool_def.parameters_json_schema, tool_def.description or "")
         ruling = await self.gate.rule(
             ToolCall(call.tool_name, args, call.tool_call_id),
             messages=list(read_history(ctx.messages)),
-            conversation=choose(self._conversation, ctx) or find_conversation(ctx),
+            conversation=place,
             person=person,
         )
         if waits_for_yes(ruling) and self._was_approved(ctx, call, ruling):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from circumspect.adapters.frameworks import as_json, as_text, settle, waits_for_user
-from circumspect.errors import ConfigError
+from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
     from circumspect.gate import Gate, Ruling
@@ -41,6 +41,7 @@ async def run_call(
 
     Without `ask` the model is told what to ask, and the user's next message counts.
     """
+    teach(gate, functions)
     ruling = await gate.rule(dict(call), messages=list(messages), conversation=conversation, person=person)
     if ask is not None and waits_for_user(ruling):
         ruling = await put_question(gate, ruling, ask, person)
@@ -64,6 +65,23 @@ async def run_call(
         if not raised:
             raise
         return CallOutcome(f"{type(raised[0]).__name__}: {raised[0]}", failed=True)
+
+
+def teach(gate: Gate, functions: Functions) -> None:
+    """What the functions' signatures say. One that takes anything says nothing."""
+    from circumspect.tools import tool
+
+    known = functions if isinstance(functions, Mapping) else {one.__name__: one for one in functions}
+    for name, function in known.items():
+        if name not in gate.described:
+            kinds = [one.kind for one in inspect.signature(function).parameters.values()] if callable(function) else []
+            if any(kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL) for kind in kinds):
+                continue
+            try:
+                spec = tool(function).spec
+            except (CircumspectError, TypeError, ValueError):
+                continue
+            gate.learn(name, spec.parameters, spec.description)
 
 
 async def put_question(gate: Gate, ruling: Ruling, ask: AskPerson, person: str | None) -> Ruling:

@@ -38,7 +38,7 @@ from circumspect.policy.condition_view import HistoryIndex
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.exchanges import exchange_of
 from circumspect.policy.grounding.tracing import OriginLedger, attach, trace
-from circumspect.policy.grounding.untrue import find_untrue
+from circumspect.policy.grounding.untrue import UntrueReason, find_untrue
 from circumspect.policy.judge import Rule, judge
 from circumspect.policy.keys.tool_policy import ToolPolicy, effect_of
 from circumspect.policy.policy_file import Policy
@@ -64,7 +64,7 @@ KNOWN_TOOLS = 4096
 _LOOKED_INTO = frozenset(("function_call", "parts", "toolInvocations"))
 """What else an assistant's message may hold its calls in."""
 
-_CLAIMED = ("not_done", "unknown", "was_done")
+_CLAIMED: frozenset[UntrueReason] = frozenset(("not_done", "unknown", "was_done"))
 """What calls can tell of a reply. A plan is carried out by a later message of the transcript; a figure may come from
 instructions that are not in it."""
 
@@ -171,6 +171,8 @@ class _Conversation:
         self.known = HistoryIndex()
         self.open: dict[str, ToolCall] = {}
         self.words = ""
+        self.called = False
+        """A call was read that is ruled on elsewhere."""
         self.read = 0
         self.problems: list[tuple[ProblemKind, str, int]] = []
 
@@ -221,7 +223,7 @@ class _Conversation:
                         yield self._note_problem("unknown_piece", f"unknown kind of content: {step.kind!r}", index)
         if only is not None:
             yield self._audit_call(only, len(messages), 0)
-        elif not proposed and (unread := find_unread_call(messages, self.transcript.record)):
+        elif not proposed and not self.called and (unread := find_unread_call(messages, self.transcript.record)):
             yield self._note_problem("unknown_piece", *unread)
 
     def _try_simple_message(self, message: Any, index: int, rule_on: bool) -> bool:
@@ -265,6 +267,7 @@ class _Conversation:
             return False
         proposal = read_call(function.get("name"), function.get("arguments"), call.get("id"))
         self.open[proposal.call.id] = proposal.call
+        self.called = True
         return True
 
     def _record_result(self, call: ToolCall, content: str, failed: bool, index: int) -> None:
@@ -291,8 +294,9 @@ class _Conversation:
         elif rule_on and self.auditor.claims and self.specs:
             rows += (
                 Unsupported(self.transcript.id, index, claim, self.transcript.path, self.transcript.line)
-                for claim in find_untrue(text, None, self.happened, self.specs, known=self.words, said=self.words)
-                if claim.reason in _CLAIMED
+                for claim in find_untrue(
+                    text, None, self.happened, self.specs, known=self.words, said=self.words, reasons=_CLAIMED
+                )
             )
         heard = Utterance(words.speaker, text, index)
         self.events.append(heard)

@@ -31,10 +31,8 @@ _RUN_ITEMS = bag(
     "tool_call_item tool_call_output_item message_output_item reasoning_item handoff_call_item handoff_output_item"
 )
 _SILENT = bag(
-    "reasoning item_reference web_search_call file_search_call computer_call computer_call_output "
-    "code_interpreter_call "
-    "image_generation_call mcp_list_tools mcp_approval_request mcp_approval_response handoff_call handoff_output "
-    "compaction "
+    "reasoning item_reference web_search_call file_search_call code_interpreter_call "
+    "image_generation_call mcp_list_tools mcp_approval_response handoff_call handoff_output compaction "
     "thinking redacted_thinking remove"
 )
 """Items that say nothing to the user and call none of the agent's own tools."""
@@ -90,17 +88,33 @@ def _steps(message: Any) -> Iterator[TranscriptStep]:
     elif kind == "custom_tool_call":
         yield read_call(message.get("name"), {"input": message.get("input")}, message.get("call_id"))
     elif kind == "mcp_call":
-        yield read_call(message.get("name"), message.get("arguments"), message.get("id"))
+        # One that somebody approved was read where approval was asked for.
+        key = message.get("approval_request_id") or message.get("id")
+        if key == message.get("id"):
+            yield read_call(message.get("name"), message.get("arguments"), key)
         if message.get("output") is not None or message.get("error"):
-            yield read_result(message.get("id"), message.get("name"), message.get("output"), bool(message.get("error")))
+            yield read_result(key, message.get("name"), message.get("output"), bool(message.get("error")))
     elif kind in ("function_call_output", "custom_tool_call_output"):
         yield read_result(message.get("call_id"), message.get("name"), message.get("output"), False)
     elif isinstance(kind, str) and (kind in ROLES or kind in _RESULT_ROLES):
         yield from _by_role(kind, message)
     elif isinstance(kind, str) and kind in _SILENT:
         return
+    elif isinstance(name := message.get("name"), str) and (given := _find_given(message)) is not None:
+        # A call, whatever its vendor calls it: `mcp_approval_request`, and those to come.
+        yield read_call(name, given, message.get("call_id") or message.get("id"))
+        if message.get("output") is not None:
+            yield read_result(message.get("call_id") or message.get("id"), name, message["output"], False)
     else:
         raise Unknown(f"unknown kind of message: {str(kind or role)[:40]!r}")
+
+
+def _find_given(message: Mapping[str, Any]) -> Any:
+    """What a call of some kind is given: JSON as a rule, and a text of any kind where it is the whole input."""
+    if (given := message.get("arguments")) is not None:
+        return given
+    given = message.get("input")
+    return {"input": given} if isinstance(given, str) and given.lstrip()[:1] != "{" else given
 
 
 def _run_item(item: Mapping[str, Any]) -> Iterator[TranscriptStep]:

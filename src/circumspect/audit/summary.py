@@ -61,6 +61,8 @@ class AuditSummary:
     """Those in which there was something to rule on."""
     first_problems: dict[str, TranscriptProblem] = field(default_factory=dict)
     """What was the matter first, by file."""
+    silent_files: dict[str, TranscriptProblem] = field(default_factory=dict)
+    """Files of which it was said that nothing was read, though older calls may stand in them."""
     _last: tuple[str, int, str] = ("", -1, "")
 
     def add(self, row: AuditRow) -> None:
@@ -75,6 +77,8 @@ class AuditSummary:
                     self.claims.append(row)
             case TranscriptProblem():
                 self.problem_counts[row.kind] += 1
+                if row.kind == "nothing_read":
+                    self.silent_files[row.path] = row
                 self.first_problems.setdefault(row.path, row)
                 if len(self.problems) < KEPT_PROBLEMS:
                     self.problems.append(row)
@@ -107,8 +111,10 @@ class AuditSummary:
 
     @property
     def unread_files(self) -> dict[str, TranscriptProblem]:
-        """Files that could not all be read and in which there was nothing to rule on."""
-        return {path: one for path, one in self.first_problems.items() if path not in self.ruled_files}
+        """Files that could not all be read and in which there was nothing to rule on, or only what was ruled on when
+        it was proposed: no answer in them could be read."""
+        unread = {path: one for path, one in self.first_problems.items() if path not in self.ruled_files}
+        return {**self.silent_files, **unread}
 
     @property
     def held_calls(self) -> int:

@@ -46,7 +46,10 @@ STREAMED = (
     "resourceLogs",
 )
 _LOOKED_INTO = frozenset(
-    ("request", "response", "completion", "choices", "output", "outputs", "candidates", "system", "toolConfig", "epoch")
+    (
+        *("request", "response", "response_body", "responseBody", "res", "completion", "choices", "output"),
+        *("outputs", "candidates", "system", "toolConfig", "epoch"),
+    )
 )
 """A record that has one of these beside its messages may be a log of requests and the like."""
 _MESSAGES = ("messages", "traj", "trajectory", "history", "items", "input")
@@ -62,6 +65,7 @@ ProblemKind = Literal[
     "arguments",
     "empty",
     "unknown_format",
+    "unread_answer",
     "nothing_read",
     "split",
 ]
@@ -198,6 +202,9 @@ class Reading:
         if not anything and not reader.pieces:
             said = "it holds no conversation" if rest.seen else "the file is empty"
             yield TranscriptProblem(name, 1, "nothing_read", said)
+        elif reader.silent and not reader.answered:
+            said = f"there are {reader.silent:,} answers of the model, and none of them gave anything"
+            yield TranscriptProblem(name, 1, "nothing_read", said)
 
     def _find_delimiter(self, start: bytes) -> str:
         if self.format_name not in (None, CSV) or start.lstrip()[:1] in (b"{", b"["):
@@ -229,6 +236,9 @@ class _Reader:
     reading: Reading
     pieces: int = 0
     """Of conversations that are not whole yet."""
+    answered: int = 0
+    silent: int = 0
+    """Answers that gave something, and those that were there and gave nothing."""
 
     def rows(self, stream: PeekedStream, delimiter: str) -> Iterator[Transcript | TranscriptProblem]:
         try:
@@ -239,6 +249,10 @@ class _Reader:
 
     def _add(self, piece: TalkPiece, line: int, size: int) -> Iterator[Transcript | TranscriptProblem]:
         self.pieces += 1
+        self.answered += piece.answered
+        if piece.unread:
+            self.silent += not piece.answered
+            yield TranscriptProblem(self.name, line, "unread_answer", piece.unread, piece.id)
         if piece.thread.endswith(" "):  # without a name of its own it is the file's
             piece = replace(piece, thread=f"{piece.thread}{self.name}")
         elif not piece.thread:

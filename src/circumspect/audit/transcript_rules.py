@@ -18,11 +18,12 @@ from circumspect.policy.grounding.described_records import is_listed_otherwise, 
 from circumspect.policy.grounding.exchanges import exchange_of, has_user_agreed
 from circumspect.policy.grounding.grounding_rules import ask_for, find_unseen
 from circumspect.policy.grounding.tracing import ledger_of, names_a_destination, names_an_id
-from circumspect.policy.judge import Rule, rule
+from circumspect.policy.judge import ALLOWED, Rule, rule
+from circumspect.policy.likeness import likeness
 from circumspect.policy.preconditions import examine
 from circumspect.policy.validators import find_validator
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Ask, Confirm, Deny, ToolSpec, Verdict
+from circumspect.values import Ask, Confirm, Deny, ToolSpec, Verdict
 
 
 def _wants_a_yes(facts: Facts) -> bool:
@@ -45,25 +46,25 @@ def _changes(facts: Facts) -> bool:
 @rule(ReasonCode.CONFIRMATION_REQUIRED)
 def the_user_said_yes_to_it(facts: Facts) -> Verdict:
     """Where a confirmation is wanted, the user's last words agree to what was put to them, plainly."""
-    return Allow() if not _wants_a_yes(facts) or has_user_agreed(facts) else Confirm()
+    return ALLOWED if not _wants_a_yes(facts) or has_user_agreed(facts) else Confirm()
 
 
 @rule(ReasonCode.CONFIRMATION_REQUIRED)
 def the_user_said_yes_to_what_is_special(facts: Facts) -> Verdict:
     """Where a condition in the policy file wants a confirmation, the user's last words agree, plainly."""
     wanted = any(one.then == "confirm" for one in examine(facts).special)
-    return Confirm() if wanted and not has_user_agreed(facts) else Allow()
+    return Confirm() if wanted and not has_user_agreed(facts) else ALLOWED
 
 
 @rule(ReasonCode.CONFIRMATION_REUSED)
 def one_yes_is_for_what_was_listed(facts: Facts) -> Verdict:
     """After a yes was used, a further call is only covered when the question or the reply named what it acts on."""
     if not _wants_a_yes(facts) or not has_user_agreed(facts):
-        return Allow()
+        return ALLOWED
     exchange = exchange_of(facts.session)
     used = [one for one in exchange.since if one.ok and one.call.tool == facts.call.tool]
     if not used:
-        return Allow()
+        return ALLOWED
     mine = dict(record_ids(facts.call.arguments))
     words = fold(f"{exchange.question}\n{exchange.answer}")
     for name, value in mine.items():
@@ -71,20 +72,20 @@ def one_yes_is_for_what_was_listed(facts: Facts) -> Verdict:
         # The earlier call was named in the question and this one was not: the yes was for the other.
         if value not in theirs and is_named(value, words) is False and any(is_named(other, words) for other in theirs):
             return Confirm()
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.CONFLICTS_WITH_CONFIRMED)
 def it_is_what_was_agreed_to(facts: Facts) -> Verdict:
     """Ids, addresses and amounts of the call are the ones that stood in the question or the reply, where any did."""
     if not _wants_a_yes(facts) or not has_user_agreed(facts) or _is_incomplete(facts):
-        return Allow()
+        return ALLOWED
     exchange = exchange_of(facts.session)
     if other := find_unagreed(facts, exchange):
         return Deny(f"'{other}' is not what the user agreed to. Propose what was agreed, or ask again.")
     if is_listed_otherwise(facts, exchange):
         return Deny("Another choice was agreed to for this one. Propose what was agreed, or ask again.")
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.UNGROUNDED_PARAM)
@@ -103,36 +104,36 @@ def every_value_has_a_source(facts: Facts) -> Verdict:
 def nothing_is_done_twice(facts: Facts) -> Verdict:
     """The very same call did not already succeed in this conversation, nor fail with nothing changed since."""
     if not _changes(facts) or (facts.policy is not None and getattr(facts.policy, "idempotent", False)):
-        return Allow()
+        return ALLOWED
     changed = False
     for event, _ in reversed(ledger_of(facts.session).results):
-        if event.call.tool == facts.call.tool and event.call.arguments == facts.call.arguments:
-            if event.ok:
+        if event.call.tool == facts.call.tool:
+            if event.ok and likeness(event.call) == likeness(facts.call):
                 return Deny("This exact call already succeeded in this conversation; its result is above.")
-            if not changed:
+            if not event.ok and not changed and event.call.arguments == facts.call.arguments:
                 return Deny("This exact call already failed, and nothing has changed since. Do something else.")
         changed = changed or (event.ok and event.call.tool == facts.call.tool)
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.MISSING_PARAM)
 def what_the_schema_requires_is_there(facts: Facts) -> Verdict:
     """Everything the tool's schema requires was given; a blank counts as given where it names nothing."""
     if facts.spec is None:
-        return Allow()
+        return ALLOWED
     given = facts.call.arguments
     if "" not in given.values() and _fits(facts.spec, facts):
-        return Allow()
+        return ALLOWED
     blank = {name for name in given if given[name] == "" and not names_an_id(name) and not names_a_destination(name)}
     missing = tuple(name for name in arguments.find_missing(facts.spec, given) if name not in blank)
-    return Ask(missing=missing) if missing else Allow()
+    return Ask(missing=missing) if missing else ALLOWED
 
 
 @rule(ReasonCode.INVALID_PARAM)
 def arguments_fit_the_schema(facts: Facts) -> Verdict:
     """Every argument has the form that the schema asks for; a wrong build is the model's to mend, not the user's."""
     if facts.spec is None or _fits(facts.spec, facts):
-        return Allow()
+        return ALLOWED
     given = facts.call.arguments
     invalid = arguments.find_problems(facts.spec, given)
     malformed = [
@@ -140,7 +141,7 @@ def arguments_fit_the_schema(facts: Facts) -> Verdict:
     ]
     if malformed:
         return Deny(f"The tool '{facts.call.tool}' does not take this: {', '.join(malformed)}. Follow its schema.")
-    return Ask(invalid=invalid) if invalid else Allow()
+    return Ask(invalid=invalid) if invalid else ALLOWED
 
 
 def _fits(spec: ToolSpec, facts: Facts) -> bool:

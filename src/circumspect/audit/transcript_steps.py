@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import orjson
 
+from circumspect.audit.printed_records import parse_printed
 from circumspect.values import Json, ToolCall
 
 Speaker = Literal["user", "assistant", "system"]
@@ -133,7 +134,7 @@ def _parse_literal(text: str) -> Json:
     try:
         value: Json = orjson.loads(orjson.dumps(ast.literal_eval(text), default=_to_json, option=_KEYS))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return text
+        return parse_printed(text)
     return value
 
 
@@ -144,7 +145,7 @@ def _to_json(value: Any) -> Any:
 def result_value(content: str) -> Json:
     """A tool result as a value: parsed when it is an object or array, in JSON or as Python prints it."""
     if content[:1] not in ("{", "["):
-        return content
+        return parse_printed(content) if "=" in content[:100] and len(content) <= LITERAL_LIMIT else content
     value = parse_json(content)
     if value is content and "'" in content and len(content) <= LITERAL_LIMIT:
         return _parse_literal(content)

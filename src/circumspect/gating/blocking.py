@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from circumspect.errors import ConfigError
 from circumspect.gating.ruling import ReplyCheck, Ruling
 
 if TYPE_CHECKING:
     from circumspect.gate import Gate
-    from circumspect.values import Intent
+    from circumspect.values import Execution, ExecutionState, Intent
 
 T = TypeVar("T")
 
@@ -34,8 +35,19 @@ class SyncGate:
     def run(self, ruling: Ruling, function: Callable[..., Any]) -> Any:
         return self._wait(self._gate.run(ruling, function))
 
-    def ran(self, ruling: Ruling, result: Any = None, *, error: str = "", not_run: bool = False) -> None:
-        self._wait(self._gate.ran(ruling, result, error=error, not_run=not_run))
+    def ran(
+        self, ruling: Ruling, result: Any = None, *, error: str | BaseException = "", not_run: bool = False
+    ) -> ExecutionState:
+        return self._wait(self._gate.ran(ruling, result, error=error, not_run=not_run))
+
+    def find(self, ruling: str, *, person: str | None = None) -> Ruling | None:
+        return self._wait(self._gate.find(ruling, person=person))
+
+    def note(self, conversation: str, ran: Sequence[Execution]) -> None:
+        self._gate.note(conversation, ran)
+
+    def learn(self, tool: str, schema: Mapping[str, Any] | None, description: str = "") -> None:
+        self._gate.learn(tool, schema, description)
 
     def check_reply(self, text: str, **about: Any) -> ReplyCheck:
         return self._gate.check_reply(text, **about)
@@ -54,4 +66,7 @@ class SyncGate:
         self.close()
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        if not self._thread.is_alive():
+            work.close()
+            raise ConfigError("This gate was closed.", fix="Use it inside its `with`, or open another one.")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()

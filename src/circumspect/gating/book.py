@@ -34,6 +34,8 @@ Words = tuple[str, str]
 """Who spoke, and what they said."""
 KEPT = 10_000
 """Conversations that a process remembers. Of those that were forgotten nothing is allowed that waited for a yes."""
+HEARD = 50
+"""So many of the user's last messages may have taken back what they were asked."""
 TAIL = 12
 """Utterances by which a conversation is recognised when it is read anew."""
 
@@ -61,6 +63,8 @@ class Standing:
     """About this very call, as far as they are not over, oldest first: waiting, or answered with no."""
     spoke: int = -1
     """The number of the user's newest words that are written down."""
+    heard: Sequence[tuple[int, str]] = ()
+    """The user's words since the oldest of these questions, each with its number."""
     tail: Sequence[Words] = ()
     """The end of what is written down, where that was asked for."""
 
@@ -140,6 +144,7 @@ class _Kept:
     seq: int = 0
     spoke: int = -1
     tail: list[Words] = field(default_factory=list)
+    heard: list[tuple[int, str]] = field(default_factory=list)
     intents: dict[IntentId, Intent] = field(default_factory=dict)
     ran: dict[ExecutionId, Execution] = field(default_factory=dict)
 
@@ -151,6 +156,8 @@ class MemoryBook:
         self._clock = clock
         self._kept: OrderedDict[tuple[TenantId, ConversationId], _Kept] = OrderedDict()
         self._homes: dict[str, tuple[TenantId, ConversationId]] = {}
+        self._of_tool: dict[tuple[TenantId, str], dict[str | None, dict[ExecutionId, ConversationId]]] = {}
+        """What was handed out, by its tool and by whose it was: limits count it, and most conversations have none."""
         self._alone = threading.RLock()
 
     async def enter(
@@ -169,7 +176,8 @@ class MemoryBook:
         opened = Opened("", "adaptive", None, (), kept.seq, intent, person=kept.person)
         questions = tuple(one for one in kept.intents.values() if one.hash == call_hash and _is_open(one))
         elsewhere = tuple(self._find_elsewhere(incoming, reach)) if reach else ()
-        decided = decide(Standing(opened, ran, elsewhere, questions, kept.spoke, tuple(kept.tail)))
+        standing = Standing(opened, ran, elsewhere, questions, kept.spoke, tuple(kept.heard), tuple(kept.tail))
+        decided = decide(standing)
         self._write(kept, incoming, decided)
 
     def _open(self, incoming: Incoming) -> _Kept:
@@ -181,20 +189,25 @@ class MemoryBook:
                 _, dropped = self._kept.popitem(last=False)
                 for name in (*dropped.intents, *dropped.ran):
                     self._homes.pop(name, None)
+                self._forget(dropped)
         elif kept.person not in (None, incoming.person):
             raise NotYourConversation("There is no such conversation.", fix="Check the id, and say whose it is.")
         self._kept.move_to_end(key)
-        kept.person = kept.person or incoming.person
+        if incoming.person and kept.person is None:
+            self._forget(kept)
+            kept.person = incoming.person
+            for one in kept.ran.values():
+                self._keep(kept, one)
         return kept
 
     def _find_elsewhere(self, incoming: Incoming, reach: Reach) -> Iterator[tuple[Execution, bool]]:
-        for (tenant, conversation), kept in self._kept.items():
-            if tenant != incoming.tenant or conversation == incoming.conversation:
-                continue
-            theirs = kept.person == incoming.person
-            if theirs or reach.by_tenant:
-                for one in kept.ran.values():
-                    if one.call.tool in reach.tools and one.started_at >= reach.since:
+        for tool in reach.tools:
+            of_tool = self._of_tool.get((incoming.tenant, tool), {})
+            for person in of_tool if reach.by_tenant else (incoming.person,):
+                theirs = person == incoming.person
+                for execution, conversation in of_tool.get(person, {}).items():
+                    one = self._kept[incoming.tenant, conversation].ran[execution]
+                    if conversation != incoming.conversation and one.started_at >= reach.since:
                         yield one, theirs
 
     def _write(self, kept: _Kept, incoming: Incoming, decided: Decided) -> None:
@@ -202,16 +215,17 @@ class MemoryBook:
         for speaker, text in decided.said:
             if speaker == "user":
                 kept.spoke = kept.seq
+                kept.heard = [*kept.heard[1 - HEARD :], (kept.seq, text)]
             kept.seq += 1
             kept.tail = [*kept.tail[1 - TAIL :], (speaker, text)]
         now = self._clock.now()
         if decided.execution:
             if used := decided.execution.intent:
                 self._consume(kept, used, now, decided.by)
-            kept.ran[decided.execution.id] = decided.execution
+            self._keep(kept, decided.execution)
             self._homes[decided.execution.id] = home
         for one in closing.executions:
-            kept.ran[one.id] = one
+            self._keep(kept, one)
         if closing.denied and closing.denied in kept.intents:
             kept.intents[closing.denied] = replace(kept.intents[closing.denied], state="denied")
         if decided.collected and decided.collected in kept.intents:
@@ -220,6 +234,20 @@ class MemoryBook:
             kept.intents[asked.id] = replace(asked, question_seq=kept.seq)
             self._homes[asked.id] = home
         kept.seq += 1
+
+    def _keep(self, kept: _Kept, one: Execution) -> None:
+        kept.ran[one.id] = one
+        of_tool = self._of_tool.setdefault((one.tenant, one.call.tool), {})
+        of_tool.setdefault(kept.person, {})[one.id] = one.conversation
+
+    def _forget(self, kept: _Kept) -> None:
+        """Of the calls by tool; one whose last is gone leaves nothing."""
+        for one in kept.ran.values():
+            of_tool = self._of_tool.get((one.tenant, one.call.tool), {})
+            theirs = of_tool.get(kept.person, {})
+            theirs.pop(one.id, None)
+            if not theirs:
+                of_tool.pop(kept.person, None)
 
     def _consume(self, kept: _Kept, intent: IntentId, now: datetime, by: str) -> None:
         found = kept.intents.get(intent)
@@ -262,7 +290,7 @@ class MemoryBook:
     async def add(self, ended: Execution) -> None:
         kept = self._kept.get((ended.tenant, ended.conversation))
         if kept is not None:
-            kept.ran[ended.id] = ended
+            self._keep(kept, ended)
 
     async def find_intent(self, tenant: TenantId, intent: IntentId) -> Intent | None:
         kept = self._kept.get(self._homes.get(intent, (tenant, ConversationId(""))))

@@ -14,13 +14,17 @@ from circumspect.gating.foreign_talk import ForeignTalk, find_new
 from circumspect.gating.proposals import copy_call
 from circumspect.gating.ruling import Ruling
 from circumspect.journal import IntentEvent, Journal
+from circumspect.language.detection import detect
+from circumspect.language.folding import even_out_signs
+from circumspect.language.second_thoughts import begins_with_yes, leaves_open
 from circumspect.language.yes_no import classify
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule
 from circumspect.policy.keys.tool_policy import effect_of
+from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.open_wishes import find_wished_words
-from circumspect.policy.who_acts import PlainVerdict, is_redo
+from circumspect.policy.who_acts import PlainVerdict, is_mendable
 from circumspect.ports import Clock, Closing, Ids
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
@@ -42,6 +46,7 @@ from circumspect.values import (
     Incoming,
     Intent,
     IntentId,
+    IntentKind,
     PastCall,
     Profile,
     Reply,
@@ -63,6 +68,10 @@ _OUTCOMES: Mapping[PlainVerdict, TurnOutcome] = {
     "deny": "blocked",
 }
 _VERDICTS: Mapping[TurnOutcome, PlainVerdict] = {"asked": "ask", "escalated": "escalate"}
+_YES: Mapping[IntentKind, ReasonCode] = {
+    "confirmation": ReasonCode.CONFIRMED_BY_USER,
+    "approval": ReasonCode.APPROVED_BY_COLLEAGUE,
+}
 _RECENT = 4
 """In so many of their last messages the user may have said what is pending."""
 
@@ -101,7 +110,9 @@ class Decision:
         told = find_new(standing.tail, talk.utterances) if talk.told is None else talk.told
         self.said: list[Words] = [(one.speaker, one.text) for one in talk.utterances[told:]]
         self.spec = talk.specs.get(call.tool)
-        language = incoming.language or talk.detect_language(standing.opened.language or setup.tenant.language)
+        default = standing.opened.language or setup.tenant.language
+        values = [one for one in call.arguments.values() if isinstance(one, str) and one]
+        language = incoming.language or talk.detect_language(default, values)
         # Handed out and not heard of again: it may have happened.
         under_way = [one for one in standing.ran if one.state in ("started", "delegated", "indeterminate")]
         opened = standing.opened
@@ -166,8 +177,8 @@ class Decision:
                 missing = tuple(dict.fromkeys((*ask.missing, *ask.invalid, *ask.named)))
                 self._end("ask", reply, reasons, facts, enforced, missing=missing)
             case Deny() as denied:
-                kind: PlainVerdict = "redo" if is_redo(enforced.verdict, enforced.findings) else "deny"
-                problem = " ".join(dict.fromkeys(filter(None, (denied.problem, denied.because))))
+                kind: PlainVerdict = "redo" if is_mendable(enforced.findings) else "deny"
+                problem = " ".join(dict.fromkeys(filter(None, (denied.problem, denied.because, _name_wrong(enforced)))))
                 self._end(kind, Reply("blocked", ""), reasons, facts, enforced, problem=problem)
             case _:
                 self._end("escalate", endings.hold(enforced, self.desk), reasons, facts, enforced)
@@ -177,7 +188,7 @@ class Decision:
         if enforced.effect != "read":
             started = make_execution(enforced, self.incoming, self.setup.clock, self.setup.ids)
             execution = hand_out(replace(started, runner="client"), self.setup.clock)
-        settled = (ReasonCode.CONFIRMED_BY_USER,) if enforced.intent else ()
+        settled = (_YES[enforced.intent.kind],) if enforced.intent else ()
         self._end("allow", Reply("acted", ""), (*settled, *enforced.reasons), facts, enforced, execution=execution)
 
     def _wait(self, asked: Intent, enforced: Enforced, facts: Facts) -> None:
@@ -188,8 +199,25 @@ class Decision:
             self._conclude(*self._enforce(confirmed=asked))
         elif answer == "deny":
             self._drop(asked, ReasonCode.DENIED_BY_USER, facts)
+        elif self._find_withdrawal(asked):
+            self._conclude(enforced, facts)
         else:
             self._ask_as_before(asked, enforced, facts)
+
+    def _find_withdrawal(self, asked: Intent) -> str:
+        """The words with which the user has turned to something else since they were asked; nobody can say yes to the
+        question any more. They are those that withdraw a question of our own agent, too."""
+        if asked.kind != "confirmation":
+            return ""
+        stored = [text for seq, text in self.standing.heard if seq > asked.question_seq]
+        new = [text for speaker, text in self.said if speaker == "user"]
+        return next((text for text in (*stored, *new) if self._turns_away(text, asked)), "")
+
+    def _turns_away(self, text: str, asked: Intent) -> bool:
+        language, values = detect(text, None, self.screened.language), list_words(asked.call)
+        if begins_with_yes(text, language, values) or leaves_open(text, language, values):
+            return False
+        return read_words(text, asked) == "other"
 
     def _ask_as_before(self, asked: Intent, enforced: Enforced, facts: Facts) -> None:
         verdict: PlainVerdict = "ask" if asked.kind == "confirmation" else "escalate"
@@ -210,7 +238,8 @@ class Decision:
         """Only to the question as it was put, and only if it was said since."""
         if asked.kind != "confirmation" or not self.talk.is_answered or not self._has_spoken_since(asked):
             return "other"
-        if " ".join(asked.question.split()) not in " ".join(self.talk.asked.split()):
+        _, put, rest = even_out_signs(self.talk.asked).rpartition(even_out_signs(asked.question))
+        if not put or "?" in rest or "؟" in rest:  # a yes is for what was asked last
             return "other"
         return read_answer(self.talk, asked)
 
@@ -225,11 +254,12 @@ class Decision:
         """This very call, let through before and not run yet; or, where a process begins anew, already run: its own
         number says so, unless its result was heard of long ago and the number is used again."""
         for one in reversed(self.standing.ran):
-            if one.call.tool != self.call.tool or one.runner == "import" or one.call.hash != self.call.hash:
+            if one.runner == "import" or not is_among(self.call, (one,)):
                 continue
             if one.state == "delegated":
                 return one
-            if self.call.id and one.call.id == self.call.id and self.call.id not in self.talk.answered:
+            known = one.state != "indeterminate"  # else the rules say whose it is to find out
+            if known and self.call.id and one.call.id == self.call.id and self.call.id not in self.talk.answered:
                 return one
         return None
 
@@ -249,6 +279,8 @@ class Decision:
             self._end("deny", Reply("blocked", ""), missing, problem=prompt("gate-nothing-waits").text)
         elif not yes:
             self._drop(asked, reason, None, words)
+        elif turned := self._find_withdrawal(asked):
+            self._drop(asked, ReasonCode.PENDING_INTENT_WITHDRAWN, None, turned)
         else:
             self._approve(asked, reason)
 
@@ -315,7 +347,7 @@ class Decision:
         same = [one for one in since if isinstance(one, PastCall) and one.ok and one.call.tool == self.call.tool]
         if not same or self._effect_of(self.call.tool) == "read":
             return frozenset()
-        return frozenset(one.call.hash for one in same)
+        return frozenset(likeness(one.call) for one in same)
 
     def _effect_of(self, tool: str) -> str | None:
         return effect_of(self.talk.specs.get(tool), self.setup.policy.of(tool, self.setup.tenant.id))
@@ -362,6 +394,7 @@ class Decision:
             reason_codes=tuple(dict.fromkeys(reasons)),
             execution=execution.id if execution else None,
             person=self.incoming.person,
+            **_say_what_became(execution),
             **more,
         )
 
@@ -390,7 +423,7 @@ class Decision:
             usage=Usage("adaptive"),
             language=self.screened.language,
             entries=tuple(self.notes.entries),
-            calls=(ToolCall(ruling.call.tool, ruling.call.arguments, execution.id if execution else ""),)
+            calls=(ToolCall(ruling.call.tool, ruling.call.arguments, ruling.execution or ""),)
             if ruling.allowed
             else (),
         )
@@ -405,6 +438,7 @@ class Decision:
             escalation=escalation,
             executions=tuple(self._list_imports()) if self.setup.journals else (),
             multiplier=self.setup.tenant.plan.multiplier,
+            message_price=self.setup.tenant.plan.message_price,
             beside=not any(speaker == "user" for speaker, _ in self.said),
         )
         self.ruling = ruling
@@ -435,6 +469,20 @@ class Decision:
             result=past.result,
             runner="import",
         )
+
+
+def _name_wrong(enforced: Enforced) -> str:
+    """What the user will have to say beside the look-up that is missing."""
+    wrong = [name for one in enforced.findings if isinstance(one.verdict, Ask) for name in one.verdict.invalid]
+    names = ", ".join(dict.fromkeys(wrong))
+    return f"Nobody gave this, or it is not right: {names}. Do not make it up: ask the user." if names else ""
+
+
+def _say_what_became(handed: Execution | None) -> dict[str, Any]:
+    """Of a call that is not to be run any more."""
+    if handed is None or handed.state == "delegated":
+        return {}
+    return {"state": handed.state, "outcome": handed.result if handed.state == "succeeded" else handed.error or None}
 
 
 def read_answer(talk: ForeignTalk, asked: Intent) -> YesNo:
@@ -472,5 +520,6 @@ def read_stored(stored: StoredRuling) -> Ruling:
         intent=asked,
         execution=handed.id if handed else None,
         person=stored.person,
+        **_say_what_became(handed),
         problem=prompt("gate-declined").text if asked and asked.state == "denied" else "",
     )

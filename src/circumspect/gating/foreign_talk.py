@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from circumspect.aside import weigh_value
 from circumspect.audit.message_formats import steps
 from circumspect.audit.tool_defs import Specs
 from circumspect.audit.transcript_steps import (
@@ -21,6 +22,7 @@ from circumspect.audit.transcript_steps import (
     has_failed,
     result_value,
 )
+from circumspect.gating.plain_values import to_plain_message
 from circumspect.language.detection import detect
 from circumspect.policy import condition_view
 from circumspect.policy.condition_view import HistoryIndex
@@ -48,6 +50,11 @@ class ForeignTalk:
         """How many utterances are written down; None while nobody has looked."""
         self.unread = 0
         """Messages of no kind that we know."""
+        self.why_unread = ""
+        self.letters = 0
+        """In all that was read: what a value of a call may have to be looked for in."""
+        self.read_ahead = 0
+        """So many of them when what they say was last looked for."""
         self._ledger, self._index = OriginLedger(), HistoryIndex()
         self._open: dict[str, ToolCall] = {}
         self.answered: set[str] = set()
@@ -69,9 +76,11 @@ class ForeignTalk:
         last = self.events[self.heard] if self.heard >= 0 else None
         return last.text if isinstance(last, Utterance) else ""
 
-    def detect_language(self, default: Language) -> Language:
-        """The user's, found once for each of their messages."""
+    def detect_language(self, default: Language, values: Sequence[str] = ()) -> Language:
+        """The user's, found once for each of their messages: that of the sentence, not of the `values` in it."""
         words = self.words
+        for value in values:
+            words = words.replace(value, " ")
         if self._language is None or self._language[0] != (words, default):
             self._language = (words, default), detect(words, None, default)
         return self._language[1]
@@ -109,9 +118,10 @@ class ForeignTalk:
         for message in messages[len(self._read) :]:
             self._read.append((message, message.get("content") if isinstance(message, dict) else None))
             try:
-                found = steps(message)
-            except (Unknown, RecursionError):
+                found = steps(to_plain_message(message))
+            except (Unknown, RecursionError) as problem:
                 self.unread += 1
+                self.why_unread = str(problem) or "it is nested too deeply"
                 continue
             for step in found:
                 match step:
@@ -137,6 +147,7 @@ class ForeignTalk:
 
     def _hear(self, said: TranscriptText) -> None:
         text = said.text[:LONGEST]
+        self.letters += len(text)
         if said.speaker == "system":
             # What the application itself said is context: trusted, and no result of any tool.
             self._ledger.add(PastCall(ToolCall("(system)"), text, True, True, len(self.events)))
@@ -175,6 +186,7 @@ class ForeignTalk:
         self, call: ToolCall, result: Any, ok: bool, *, raw: str | None = None, unknown: bool = False, at: Any = None
     ) -> PastCall:
         trusted = not self._is_open_world(call.tool)
+        self.letters += weigh_value(result if raw is None else raw)
         event = PastCall(call, result, ok, trusted, len(self.events), at, unknown=unknown)
         self.events.append(event)
         self._index.add(event)

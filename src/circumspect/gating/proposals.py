@@ -7,13 +7,17 @@ wrote and nobody can read is a ruling for that model; what no model could have w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from circumspect.audit.transcript_steps import read_call
 from circumspect.errors import ConfigError
+from circumspect.gating.plain_values import to_plain
+from circumspect.schema_bounds import MOST_ARGUMENTS, are_too_large
 from circumspect.values import Json, ToolCall
 
 DEEPEST = 64
+_PLAIN = frozenset((str, int, bool, type(None)))
 
 
 class UnreadableCall(ValueError):
@@ -33,24 +37,39 @@ def read_proposal(call: Any) -> ToolCall:
         name, given, identity = call.tool, call.arguments, call.id
     else:
         call = _as_mapping(call)
-        inner = call.get("function")
+        inner = call.get("function") or call.get("toolUse") or call.get("functionCall")
         named: Mapping[str, Any] = inner if isinstance(inner, Mapping) else call
-        name = named.get("tool") or named.get("name")
-        given = next((named[key] for key in ("arguments", "args", "input") if named.get(key) is not None), {})
-        identity = call.get("id") or call.get("call_id") or call.get("tool_call_id") or ""
-    if not isinstance(name, str) or not name or not isinstance(identity, str):
+        name = _first(named, "tool", "name", "tool_name", "toolName")
+        given = _first(named, "arguments", "args", "input")
+        given = {} if given is None else given
+        # A call of the Responses API has two: results refer to `call_id`.
+        identity = _first(call, "call_id", "tool_call_id", "toolCallId", "id") or _first(named, "toolUseId", "id") or ""
+    if type(identity) is int:  # JSON-RPC numbers its calls
+        identity = str(identity)
+    if not isinstance(name, str) or not name:
         raise _refuse(call)
+    if not isinstance(identity, str):
+        raise _refuse_part("id", identity, "Give the id of the call as text.")
     if isinstance(given, Mapping):
         try:
-            return ToolCall(name, {str(key): _copy(value, 0) for key, value in given.items()}, identity)
+            return _check_size(ToolCall(name, {str(key): _copy(value, 0) for key, value in given.items()}, identity))
         except RecursionError:
             raise UnreadableCall(ToolCall(name, id=identity), "the arguments are nested too deeply") from None
+        except OverflowError:
+            raise UnreadableCall(ToolCall(name, id=identity), "a number in them is none that JSON has") from None
     if not isinstance(given, str):
-        raise _refuse(call)
+        raise _refuse_part("arguments", given, "Give them as a dict by name, or as the JSON that the model wrote.")
     read = read_call(name, given, identity)
     if read.problem:
         raise UnreadableCall(ToolCall(name, id=identity), read.problem)
     return read_proposal(read.call)
+
+
+def _check_size(call: ToolCall) -> ToolCall:
+    if are_too_large(call.arguments):
+        problem = f"the arguments have more than {MOST_ARGUMENTS:,} parts: give fewer at once"
+        raise UnreadableCall(ToolCall(call.tool, id=call.id), problem)
+    return call
 
 
 def copy_call(call: ToolCall) -> ToolCall:
@@ -66,27 +85,46 @@ def copy_arguments(call: ToolCall) -> dict[str, Json]:
 
 
 def _copy(value: Any, depth: int) -> Any:
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, float):
+        return _require_finite(value)
     if depth > DEEPEST:
         raise RecursionError
     if isinstance(value, Mapping):
         return {str(key): _copy(item, depth + 1) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [_copy(item, depth + 1) for item in value]
-    if value is None or isinstance(value, str | bool | int | float):
+    if isinstance(value, str | int):
         return value
     raise ConfigError(
         f"The arguments of a call are JSON, and a {type(value).__name__} is none.", fix="Give plain values."
     )
 
 
+def _require_finite(value: float) -> float:
+    """JSON has no other: on its way to a function it would become null, or a number that nobody was shown."""
+    if not isfinite(value):
+        raise OverflowError
+    return value
+
+
+def _first(given: Mapping[str, Any], *names: str) -> Any:
+    for name in names:
+        if (found := given.get(name)) is not None:
+            return found
+    return None
+
+
 def _as_mapping(call: Any) -> Mapping[str, Any]:
-    if isinstance(call, Mapping):
-        return call
-    dump = getattr(call, "model_dump", None)
-    made = dump() if callable(dump) and not isinstance(call, type) else None
+    made = call if isinstance(call, Mapping) else to_plain(call)
     if not isinstance(made, Mapping):
         raise _refuse(call)
     return made
+
+
+def _refuse_part(part: str, given: Any, fix: str) -> ConfigError:
+    return ConfigError(f"The {part} of a call cannot be read from a {type(given).__name__}.", fix=fix)
 
 
 def _refuse(call: Any) -> ConfigError:

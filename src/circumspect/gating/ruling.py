@@ -21,7 +21,8 @@ from circumspect.policy.grounding.untrue import UntrueSentence
 from circumspect.policy.who_acts import PlainVerdict
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import ConversationId, ExecutionId, Intent, ToolCall, TurnId
+from circumspect.values import ConversationId, ExecutionId, ExecutionState, Intent, Json, ToolCall, TurnId
+from circumspect.wording import compact
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class Ruling:
     execution: ExecutionId | None = None
     """The row of the ledger, once the call was handed out."""
     person: str | None = None
+    state: ExecutionState | None = None
+    """What has become of the call, where it is no longer to be run: it is being run, or has ended."""
+    outcome: Json = None
+    """What it brought, or why it failed."""
     facts: Facts | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -51,8 +56,9 @@ class Ruling:
 
     @cached_property
     def grounding(self) -> Mapping[str, Mapping[str, Any]]:
-        """Where each value of the call comes from. A value out of nobody's words says `nowhere`."""
-        traced = trace(self.facts) if self.facts else ()
+        """Where each value of the call comes from. A value out of nobody's words says `nowhere`. Where no words are
+        known, as when only an answer came, there is nothing to say: the ruling that asked has it."""
+        traced = trace(self.facts) if self.facts and self.facts.session.utterances else ()
         return {
             one.argument: {
                 "value": one.value,
@@ -65,7 +71,9 @@ class Ruling:
 
     @cached_property
     def tell_model(self) -> str:
-        """What the model gets instead of a result; empty when the call is allowed."""
+        """What the model gets instead of a result; empty when the call is allowed and still to be run."""
+        if self.state:
+            return self._tell_what_became()
         if self.verdict == "allow":
             return ""
         reasons = ", ".join(map(str, self.reason_codes))
@@ -75,16 +83,33 @@ class Ruling:
         if self.verdict == "escalate":
             name = "gate-approval" if self.intent else "gate-escalate"
             return prompt(name).render(reasons=reasons)
-        return prompt(f"gate-{self.verdict}").render(problem=self.problem, reasons=reasons)
+        # What the model wrote in another form it can write again: only what a rule is against is not to be tried.
+        is_malformed = self.verdict == "deny" and self.reason_codes[:1] == (ReasonCode.INVALID_PARAM,)
+        name = "gate-redo" if is_malformed else f"gate-{self.verdict}"
+        return prompt(name).render(problem=self.problem, reasons=reasons)
+
+    def _tell_what_became(self) -> str:
+        match self.state:
+            case "succeeded":
+                became = f"Its result: {compact(self.outcome)}"
+            case "failed":
+                became = f"It failed: {self.outcome}"
+            case "started":
+                became = "It is being run."
+            case _:
+                became = "Nobody knows whether it happened; a person finds out."
+        return prompt("gate-ran").render(became=became, reasons=str(ReasonCode.REPEATED_CALL))
 
     def to_json(self) -> dict[str, Any]:
-        """What `POST /v1/rulings` answers."""
+        """What `POST /v1/rulings` answers. Whoever reads it runs what is allowed, so what has run is not allowed: no
+        `run` of ours stands in between."""
         asked = self.intent
+        reasons = (*self.reason_codes, *((ReasonCode.REPEATED_CALL,) if self.state else ()))
         return {
             "id": self.id,
             "conversation": self.conversation,
-            "verdict": self.verdict,
-            "reason_codes": [str(code) for code in self.reason_codes],
+            "verdict": "deny" if self.state else self.verdict,
+            "reason_codes": [str(code) for code in dict.fromkeys(reasons)],
             "call": {"tool": self.call.tool, "arguments": self.call.arguments, "id": self.call.id},
             "tell_model": self.tell_model,
             "ask_user": self.ask_user,
@@ -98,6 +123,8 @@ class Ruling:
                 "expires_at": asked.expires_at.isoformat(),
             },
             "execution": self.execution,
+            "state": self.state,
+            "outcome": self.outcome,
             "grounding": self.grounding,
         }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from circumspect.language.folding import fold_words
 from circumspect.language.pack import LanguagePack, join_patterns, pack, packs, packs_read_with
@@ -112,6 +112,7 @@ def _is_glued(word: str, first: str) -> bool:
     return word[1:] in (first, first[:1] + first) and first.isalpha() and first.upper() == first
 
 
+@lru_cache(maxsize=1024)
 def read_value(word: str) -> str:
     """A value without the signs around it: #12345 is 12345, $20.50 and 20,50 € are 20.5."""
     bare = _SIGNS.sub("", word) or word

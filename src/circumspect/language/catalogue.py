@@ -24,6 +24,11 @@ def say(language: Language, key: str, /, **values: str | int | float) -> str:
     return _format("messages", language, key, values)
 
 
+def say_answer(language: Language, yes: bool) -> str:
+    """What is written on the button that a user answers a question with."""
+    return _format("widget", language, "widget-yes" if yes else "widget-no", {})
+
+
 def has(language: Language, key: str) -> bool:
     return key in _messages("messages", language)
 

@@ -16,6 +16,15 @@ def admits_doubt(text: str) -> bool:
     return _doubts().search(fold_words(text)) is not None
 
 
+def says_not_known(text: str) -> bool:
+    """It says that there is no answer to be had, not only that it may be wrong."""
+    return _not_known().search(fold_words(text)) is not None
+
+
+def apologises(text: str) -> bool:
+    return _apologies().search(fold_words(text)) is not None
+
+
 def asks_more(question: str) -> bool:
     """It asks for something that a yes does not answer, and for nothing that is private."""
     low = fold_words(question)
@@ -25,6 +34,16 @@ def asks_more(question: str) -> bool:
 @cache
 def _doubts() -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){join_words(one.assessment.doubt for one in packs())}(?!\w)")
+
+
+@cache
+def _not_known() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){join_words(one.assessment.not_known for one in packs())}(?!\w)")
+
+
+@cache
+def _apologies() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){join_words(one.assessment.apology for one in packs())}(?!\w)")
 
 
 @cache

@@ -48,6 +48,14 @@ def fold(text: str) -> str:
     return text if text.isalnum() else " ".join(text.split())
 
 
+def even_out_signs(text: str) -> str:
+    """What somebody was shown, as others write it down again: other quotation marks, dashes and blanks, in bold, with
+    signs that nobody sees lost on the way. Letters, their case and digits stay."""
+    text = unicodedata.normalize("NFKC", text)
+    text = "".join(_SIGNS.get(sign, sign) for sign in text if sign not in "*`" and unicodedata.category(sign) != "Cf")
+    return " ".join(text.replace("'", '"').replace('\\"', '"').split())
+
+
 def _even_out(run: re.Match[str]) -> str:
     return "".join(map(_plain, run.group()))
 

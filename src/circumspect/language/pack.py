@@ -13,6 +13,7 @@ Grammar that lists cannot say is a module `grammar.py` in the folder (`Grammar`)
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
@@ -126,6 +127,13 @@ class WantedWords:
     """Right before a verb, these deny it."""
     not_this: Lines
     """Before a value, these say that it is not the one: not, instead of."""
+    forbid: Lines
+    """Somebody says what must not be done: never, under no circumstances. Those with ^ only at the head of a clause,
+    those with $ only at the end of one that asks for something."""
+    exclude: Lines
+    """Before a value, these say that it must not be used: not to, instead of."""
+    but: Lines
+    """Begin a clause of its own: but."""
     stays: Lines
     """After a value, these say the same: stays as it is."""
     lead: Lines
@@ -343,6 +351,8 @@ class ValueWords:
     """A day of a month that is not named; `(\\d{1,2})` for the number."""
     am: Lines
     pm: Lines
+    oclock: Lines
+    """What makes an hour of a number: "18 Uhr"."""
     spoken_hours: Lines
     """`9 = half past nine`: an hour of the clock in words, by the dial."""
     currency: Mapping[str, Lines]
@@ -350,8 +360,16 @@ class ValueWords:
     unit: Mapping[str, Lines]
     """minutes, hours, days, working_days, weeks, months, years."""
     duals: Lines
-    """`two days = 2 days` in one word, where the language has such words."""
+    """`half a year = 6 months`, and two days where they are one word: durations that are said without a number."""
     percent: Lines
+    weekdays: Lines
+    """Seven lines from Monday on, against text as it is written: capitals tell short forms from other words."""
+    day_groups: Lines
+    """`1-5 = weekdays`: several of them in one word."""
+    ordinal_days: Lines
+    """`1 = first`: the day of a month in words."""
+    measure: Mapping[str, Lines]
+    """Weights, lengths and the like, by the names in `knowledge.stated_facts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +400,61 @@ class DocumentWords:
     after: Lines
     condition: Lines
     example: Lines
+    rates: Lines
+    """Of `telling`, those that say how often."""
+    asks_amount: Lines
+    """By which a question asks for an amount."""
+    free: Lines
+    """By which it is answered without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictWords:
+    """conflicts.txt: by which two documents are found to answer a question differently."""
+
+    wants: Mapping[str, Lines]
+    """How a question asks for a kind of thing (price, amount, age, duration, when, day, name, place, phone, mail), for
+    a yes, or for the begin or the end of a time."""
+    begins: Lines
+    """Before a time or a date: it is the beginning of something."""
+    ends: Lines
+    range: Lines
+    """Between two numbers: from 6 to 10."""
+    asking: Lines
+    """Words of a question that say what kind of thing is asked for, not of what."""
+    cases: Lines
+    """Whom or which of several things something is said of: a statement with such a word is of a case of its own."""
+    periods: Lines
+    """The same of parts of a year."""
+    title_words: Lines
+    """What a title calls the document: rules, prices, questions."""
+    numbered: Lines
+    """What has a number or a letter as its name: room, line, hall."""
+    street: Lines
+    """A street with its number."""
+    before_name: Lines
+    """What a person's name follows, where it is one word, or the script has no capitals."""
+    roles: Lines
+    """Words that say what a person does for something: leads, teaches, answers for it."""
+    honorific: Lines
+    per: Lines
+    """Between an amount and what it is for: 5 euros per person."""
+    per_what: Lines
+    each: Lines
+    """Before that, where it stands before the amount: one visit, 9 euros."""
+    negation: Lines
+    without: Lines
+    """Denies what stands behind it, and no more: "without a lead"."""
+    opposite: Lines
+    """Words that deny by themselves: forbidden, closed."""
+    exceptions: Lines
+    no_charge: Lines
+    pronouns: Lines
+    """A sentence that begins or ends with one goes on about what the last one was about."""
+    kind_stands: Lines
+    """On which side of a noun its kind is told: before, after, or both."""
+    verb_ends: Lines
+    """What stands there and is no kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,6 +473,13 @@ class AssessmentWords:
     low: Lines
     doubt: Lines
     """Patterns by which a reply itself says that it is not sure, or does not know."""
+    not_known: Lines
+    """Patterns by which it says that there is no answer to be had."""
+    says_not_met: Lines
+    """Patterns by which a reviewer's reason says that a criterion is not fulfilled."""
+    says_met: Lines
+    apology: Lines
+    """Patterns by which it says that it is sorry."""
     asks_more: Lines
     """By which a question asks for more than a yes."""
 
@@ -460,6 +540,10 @@ class LanguagePack:
         return _load(DocumentWords, self.code, "documents")
 
     @cached_property
+    def conflicts(self) -> ConflictWords:
+        return _load(ConflictWords, self.code, "conflicts")
+
+    @cached_property
     def assessment(self) -> AssessmentWords:
         return _load(AssessmentWords, self.code, "assessment")
 
@@ -495,10 +579,19 @@ class LanguagePack:
         """A lower-case word -> the part of it that its inflected forms share."""
         if not self.about.stemmer:
             return cast("Grammar", import_module(f"circumspect.language.{self.code}.grammar")).stem
+        return _Stemmer(self.about.stemmer[0])
+
+
+class _Stemmer(threading.local):
+    """The library's stemmers keep the word that they work on, so each thread has its own."""
+
+    def __init__(self, name: str) -> None:
         import snowballstemmer  # type: ignore[import-untyped]
 
-        made: Callable[[str], str] = snowballstemmer.stemmer(self.about.stemmer[0]).stemWord
-        return made
+        self._stem: Callable[[str], str] = snowballstemmer.stemmer(name).stemWord
+
+    def __call__(self, word: str) -> str:
+        return self._stem(word)
 
 
 @cache

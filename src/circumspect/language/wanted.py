@@ -17,19 +17,24 @@ from typing import Literal, get_args
 
 from circumspect.language.folding import APOSTROPHES, DASHES
 from circumspect.language.misspellings import mend_spelling
-from circumspect.language.pack import Lines, WantedWords, join_words, packs
+from circumspect.language.pack import Lines, WantedWords, join_patterns, join_words, packs
 from circumspect.language.sentences import split_sentences
 
 WantedAct = Literal["away", "refund", "change", "send", "book", "exchange"]
 ACTS: tuple[WantedAct, ...] = get_args(WantedAct)
 Mood = Literal["wish", "asked", "supposed", "reported", "denied", "unclear"]
-_LONGEST = 4000
+LONGEST = 4000
 _SIGNS = str.maketrans({**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(DASHES, "-"), "\u00a0": " ", "\u05be": "-"})
 _COLON = re.compile(r":[ \t]*\n\s*")
 _LISTED = re.compile(r"(?<=: )\S[^\n:?!]*(?:\n[^\n:?!]+)+")
 _NUMBERED = re.compile(r"(?<!\w)(no|nr|num)\.\s*(?=[#\d])", re.IGNORECASE)
 _VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)\w*\d[\w-]*")
+_NEAR_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)\w*\d[\w-]{0,80}+")
+"""The same where something has to stand behind it: "1-1-1-…" is read from every 1, and not each time to its end."""
 _RECORD = re.compile(r"\d{3}|\w@\w")
+_HEAD = 15
+"""So many letters tell one wish from another."""
+_AROUND = " ,;.!\n"
 _SMALL = re.compile(r"[\s,.:;!\-–—()\"'«»#№]+")
 
 
@@ -53,16 +58,16 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
     """Every act that the message speaks of, in its order."""
     found: list[Mention] = []
     reported = False
-    for sentence in _split(text[:_LONGEST]):
+    for sentence in _split(text[:LONGEST]):
         low = _courtesies().sub(lambda hit: " " * len(hit[0]), even_out(sentence))
         if not (hits := _find_verbs(low)):
             low = mend_spelling(low)
             hits = _find_verbs(low)
         told = _words("reported").search(low)
-        starts = _cut_into_clauses(low, hits)
+        starts, asking = _cut_into_clauses(low, hits), begins_as_question(low)
         for hit, start, end in zip(hits, starts, [*starts[1:], len(low)], strict=False):
             first = 0 if hit is hits[0] else start
-            mood = _mood(low, hit, start, end)
+            mood = _mood(low, hit, start, end, asking=asking)
             if mood == "wish" and (reported or (told and told.start() < hit.start)):
                 mood = "reported"
             written = sentence if len(low) == len(sentence) else low
@@ -75,7 +80,7 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
 @lru_cache(maxsize=1024)
 def is_question(text: str) -> bool:
     """The message only asks: it has the form of a question, and in no part that of a request."""
-    low = even_out(text[:_LONGEST])
+    low = even_out(text[:LONGEST])
     if _words("please").search(low):
         return False
     return "?" in low or bool(re.match(rf"\s*(?:{_words('asks').pattern})", low))
@@ -92,19 +97,19 @@ def begins_as_question(text: str) -> bool:
 @lru_cache(maxsize=1024)
 def asks_for_person(text: str) -> bool:
     """The user wants to talk to a human being."""
-    low = even_out(text[:_LONGEST])
+    low = even_out(text[:LONGEST])
     return any(not _denied().search(low[: hit.start()]) for hit in _words("person").finditer(low))
 
 
 @lru_cache(maxsize=1024)
 def talks_of(text: str, act: WantedAct) -> bool:
     """A word for the act is in the message, in any form."""
-    return _talk(act).search(even_out(text[:_LONGEST])) is not None
+    return _talk(act).search(even_out(text[:LONGEST])) is not None
 
 
 def goes_elsewhere(text: str) -> bool:
     """The message says that something should go to another place."""
-    return _words("elsewhere").search(even_out(text[:_LONGEST])) is not None
+    return _words("elsewhere").search(even_out(text[:LONGEST])) is not None
 
 
 def find_things(low: str) -> frozenset[str]:
@@ -114,13 +119,34 @@ def find_things(low: str) -> frozenset[str]:
 
 def adds_to(text: str) -> bool:
     """The message begins by saying that it is one more thing: and, also."""
-    return re.match(rf"\s*{join_words(one.joins for one in _spoken())}(?!\w)", even_out(text[:_LONGEST])) is not None
+    return _added().match(even_out(text[:LONGEST])) is not None
 
 
 def leave_out_denied(clause: str) -> str:
     """The clause without the values that it says are not meant: "not order 12346"."""
     low = even_out(clause)
     return _denied_values().sub(" ", clause if len(low) == len(clause) else low)
+
+
+@lru_cache(maxsize=1024)
+def leave_out_forbidden(text: str) -> str:
+    """The message without what it says must not be done, or not to whom: "email carol@…, not dave@…", "never make u-7
+    an owner". A wish that is put like that ("don't ship order 12345") and a question stay."""
+    low = even_out(text)
+    if not _forbidding().search(low) or low.rstrip().endswith("?"):
+        return text
+    if len(low) != len(text):
+        text = low
+    wishes = [even_out(one.rest)[:_HEAD] for one in find_mentions(text) if one.mood == "wish"]
+    head, anywhere, last = _forbids()
+    starts = [0, *(hit.end() for hit in _turns().finditer(low))]
+    kept = []
+    for start, end in zip(starts, [*starts[1:], len(low)], strict=True):
+        clause = low[start:end].strip(_AROUND)
+        wished = any(one in clause for one in wishes)
+        if not (anywhere.search(clause) or (last if wished else head).search(clause)):
+            kept.append(_excluded().sub(" ", text[start:end]))
+    return "".join(kept)
 
 
 def is_linking(text: str) -> bool:
@@ -200,7 +226,7 @@ def _cut_into_clauses(low: str, hits: Sequence[_Hit]) -> list[int]:
     return starts
 
 
-def _mood(low: str, hit: _Hit, start: int, end: int) -> Mood:
+def _mood(low: str, hit: _Hit, start: int, end: int, *, asking: bool) -> Mood:
     before, after = low[start : hit.start], low[hit.end : end]
     if _denied().search(before):
         return "denied"
@@ -209,7 +235,7 @@ def _mood(low: str, hit: _Hit, start: int, end: int) -> Mood:
         return "supposed"
     if _asks_leave(before, low[start:end]):
         return "wish"
-    if begins_as_question(low):
+    if asking:
         return "asked"
     if pleads > asks or (pleads >= 0 and pleads == asks):
         return "wish"
@@ -258,6 +284,11 @@ def _spoken() -> list[WantedWords]:
 
 def _whole(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w'])(?:{pattern})(?!\w)")
+
+
+@cache
+def _added() -> re.Pattern[str]:
+    return re.compile(rf"\s*{join_words(one.joins for one in _spoken())}(?!\w)")
 
 
 @cache
@@ -312,8 +343,43 @@ def _denied_values() -> re.Pattern[str]:
     words = [*(one.lead for one in _spoken()), *(one.thing.get(name, ()) for one in _spoken() for name in one.thing)]
     between, denied = join_words(words), join_words(one.not_this for one in _spoken())
     before = rf"(?<![\w']){denied}\s+(?:{between}\s+){{0,3}}(?>{_VALUE.pattern})"
-    after = rf"(?<!\w)(?>{_VALUE.pattern})\s+(?:{join_words(one.stays for one in _spoken())})(?!\w)"
+    after = rf"(?<!\w)(?>{_NEAR_VALUE.pattern})\s+(?:{join_words(one.stays for one in _spoken())})(?!\w)"
     return re.compile(f"{before}|{after}", re.IGNORECASE)
+
+
+@cache
+def _forbidding() -> re.Pattern[str]:
+    lines = (line.strip("^$") for one in _spoken() for line in (*one.forbid, *one.exclude))
+    return _whole(join_patterns(lines))
+
+
+@cache
+def _forbids() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """At the head of a clause, unless that is how the wish is put; anywhere; and at the end of a clause that wishes."""
+    lines = [line for one in _spoken() for line in one.forbid]
+    lead = rf"\A(?:{join_words(one.lead for one in _spoken())}[ ,]+){{0,3}}"
+    heads = join_patterns(line[1:] for line in lines if line.startswith("^"))
+    anywhere = join_patterns(line for line in lines if line.strip("^$") == line)
+    last = join_patterns(line[:-1] for line in lines if line.endswith("$"))
+    excluded = join_words(one.exclude for one in _spoken())
+    return (
+        re.compile(rf"{lead}{heads}(?!\w)|\A{excluded}(?: [^\s,]+){{1,3}}\Z"),
+        _whole(anywhere),
+        re.compile(rf"(?<!\w){last}\Z"),
+    )
+
+
+@cache
+def _excluded() -> re.Pattern[str]:
+    words = [*(one.lead for one in _spoken()), *(one.thing.get(name, ()) for one in _spoken() for name in one.thing)]
+    between, excluded = join_words(words), join_words(one.exclude for one in _spoken())
+    return re.compile(rf"(?<![\w']){excluded}\s*(?:{between}\s+){{0,3}}(?>{_VALUE.pattern})", re.IGNORECASE)
+
+
+@cache
+def _turns() -> re.Pattern[str]:
+    but = join_words(one.but for one in _spoken())
+    return re.compile(rf"{_joins().pattern}|(?<![.!\n])[.!\n]+\s+|(?<!\w){but}(?!\w)\s*")
 
 
 @cache

@@ -26,14 +26,18 @@ def find_word(needle: str, text: str) -> int:
     """Where `needle` stands in `text` as a whole word or phrase, both folded; -1 when it does not."""
     at = text.find(needle)
     while at >= 0:
-        end = at + len(needle)
         # A sign that goes on with the needle makes it a piece of something longer.
-        if not (at and _joins(text[at - 1]) and _joins(needle[0])) and not (
-            end < len(text) and _joins(text[end]) and _joins(needle[-1])
+        before, after = text[at - 1 : at], text[at + len(needle) : at + len(needle) + 1]
+        if (before in _APART or not (_joins(before) and _joins(needle[0]))) and (
+            after in _APART or not (_joins(after) and _joins(needle[-1]))
         ):
             return at
         at = text.find(needle, at + 1)
     return -1
+
+
+_APART = frozenset(("", " ", ",", ".", "\n"))
+"""What stands beside most words."""
 
 
 def find_glued(needle: str, text: str) -> bool:
@@ -229,12 +233,17 @@ def clocks_in(text: str) -> frozenset[tuple[int, int]]:
 
 # --- phone numbers and ids ------------------------------------------------------------------------------------------
 
+_HOST = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}")
+"""An address of a machine, whose dots count."""
 _PHONE = re.compile(r"\+?\(?\d[\d\s().\-]{5,20}\d")
 _IDISH = re.compile(r"(?=\S*\d)[\w#@./:\-]{3,}|[\w.+\-]+@[\w\-]+\.[\w.\-]+")
 
 
 def is_phone(value: str) -> bool:
-    return bool(re.fullmatch(r"\+?[\d\s().\-]{7,22}", value.strip())) and 7 <= sum(map(str.isdigit, value)) <= 15
+    value = value.strip()
+    if _HOST.fullmatch(value):
+        return False
+    return bool(re.fullmatch(r"\+?[\d\s().\-]{7,22}", value)) and 7 <= sum(map(str.isdigit, value)) <= 15
 
 
 def phone_digits(value: str) -> str:

@@ -31,7 +31,7 @@ def fill_defaults(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
 
 def find_missing(spec: ToolSpec, arguments: JsonObject) -> tuple[str, ...]:
     """Required parameters that are absent, null where null is not allowed, or blank where something must be said."""
-    return tuple(name for name in _in_order(spec) if name in spec.required and _is_blank(spec, name, arguments))
+    return tuple([name for name in _required_in_order(spec) if _is_blank(spec, name, arguments)])
 
 
 def is_misbuilt(problem: str, value: Json, words: str = "") -> bool:
@@ -85,8 +85,13 @@ def _keyword(schema: Json, path: Sequence[str | int]) -> Json:
     return schema
 
 
-def _in_order(spec: ToolSpec) -> list[str]:
-    return [*spec.properties, *sorted(spec.required - spec.properties.keys())]
+def _required_in_order(spec: ToolSpec) -> tuple[str, ...]:
+    """As the schema lists them; remembered with the tool."""
+    known: tuple[str, ...] | None = spec.__dict__.get("required_in_order")
+    if known is None:
+        listed = [name for name in spec.properties if name in spec.required]
+        known = spec.__dict__["required_in_order"] = (*listed, *sorted(spec.required - spec.properties.keys()))
+    return known
 
 
 def _is_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:
@@ -95,7 +100,7 @@ def _is_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:
     value = arguments[name]
     if value is None:
         return not find_validator(spec).is_valid({**arguments, name: None})
-    return isinstance(value, str) and not value.strip() and not _may_be_blank(spec, name, arguments)
+    return isinstance(value, str) and (not value or value.isspace()) and not _may_be_blank(spec, name, arguments)
 
 
 def _may_be_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:

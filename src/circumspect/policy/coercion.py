@@ -1,6 +1,7 @@
 """Arguments in the types that a tool's schema asks for: what a model wrote -> the same values, and what was changed.
 
-A model writes `12345` where a text was asked for, `"20"` where a number was, `null` where it has nothing to say. Nobody
+A model writes `12345` where a text was asked for, `"20"` or `5.0` where a whole number was, `"SKU-3 "`, `null` where it
+has nothing to say. Nobody
 but the model could mend that, and nobody need: it is the same value. What is not exactly the same is left as it is, for
 the rules to speak of: "twenty", `12.5` for a text (it may have been 12.50), `1e3` for an id, "no" for a truth.
 """
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from circumspect.errors import ConfigError
 from circumspect.forms.loose_json import parse_exact
+from circumspect.language.written_values import looks_like_id
 from circumspect.policy.validators import compile_schema
 from circumspect.values import Json, JsonObject, ToolSpec
 
@@ -22,6 +24,7 @@ _SIGNS = "#№"
 _DEEPEST = 8
 _SHOWN = 40
 _LONGEST_ID = 64
+_LARGEST_WHOLE = 2.0**53
 
 
 class _Same:
@@ -33,9 +36,36 @@ _SAME: Final = _Same()
 
 def coerce_arguments(spec: ToolSpec, arguments: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:
     """The arguments, and one line for each that was changed."""
-    notes: list[str] = []
+    exact, notes = _find_exact_types(spec), list[str]()
+    rest = {name: value for name, value in arguments.items() if type(value) not in exact.get(name, ())}
+    if rest:
+        _coerce_object(rest, spec.parameters, notes, "", 0)
+    if not notes:
+        return arguments, ()
+    notes.clear()
     fitted = _coerce_object(arguments, spec.parameters, notes, "", 0)
-    return (fitted, tuple(notes)) if notes else (arguments, ())
+    return fitted, tuple(notes)
+
+
+def _find_exact_types(spec: ToolSpec) -> Mapping[str, tuple[type, ...]]:
+    """By parameter, the types whose values are taken as they are, whatever they are; remembered with the tool."""
+    known: dict[str, tuple[type, ...]] | None = spec.__dict__.get("exact_types")
+    if known is None:
+        known = {
+            name: _EXACT.get(str(schema.get("type")), ())
+            for name, schema in spec.properties.items()
+            if schema.keys().isdisjoint(("enum", "pattern"))
+        }
+        spec.__dict__["exact_types"] = known
+    return known
+
+
+_EXACT: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+}
 
 
 def _coerce_object(
@@ -47,6 +77,7 @@ def _coerce_object(
     found: dict[str, Json] = {}
     for name, value in given.items():
         kind = known.get(name)
+        value = _trim(value, notes, f"{path}{name}") if isinstance(value, str) else value
         if not isinstance(kind, Mapping):
             found[name] = value
         elif value is None and name not in needed and _types(kind) and "null" not in _types(kind):
@@ -57,11 +88,14 @@ def _coerce_object(
 
 
 def _coerce(value: Json, schema: JsonObject, notes: list[str], path: str, depth: int) -> Json:
-    if depth > _DEEPEST:
+    if depth > _DEEPEST or (type(value) is str and _takes_as_written(schema, value)):
         return value
     types = _types(schema)
     own = _type_of(value)
-    if own not in types and not (own == "integer" and "number" in types):
+    if isinstance(value, float) and own == "integer" and "integer" in types and abs(value) <= _LARGEST_WHOLE:
+        value = int(value)
+        notes.append(f"{path}: {value}.0 read as {value}")
+    elif own not in types and not (own == "integer" and "number" in types):
         made = [one for kind in types if not isinstance(one := _AS[kind](value), _Same)]
         if len(made) != 1:
             return value
@@ -76,6 +110,23 @@ def _coerce(value: Json, schema: JsonObject, notes: list[str], path: str, depth:
     if isinstance(value, list) and isinstance(items, Mapping):
         return [_coerce(item, items, notes, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
     return value
+
+
+def _trim(value: str, notes: list[str], path: str) -> str:
+    """An id without the blanks around it, which nobody said."""
+    if not (value[:1].isspace() or value[-1:].isspace()) or not looks_like_id(value.strip()):
+        return value
+    notes.append(f"{path}: blanks around it left out")
+    return value.strip()
+
+
+def _takes_as_written(schema: JsonObject, value: str) -> bool:
+    """By far the commonest: a text was asked for, and nothing about it could be respelled."""
+    if schema.get("type") != "string":
+        return False
+    if "enum" in schema and not (type(choices := schema["enum"]) is list and value in choices):
+        return False
+    return "pattern" not in schema or not value.lstrip().startswith(tuple(_SIGNS))
 
 
 def kind_of(value: Json) -> str:

@@ -2,18 +2,13 @@
 
 `policy/cel` parses, type-checks and compiles. From the syntax tree we learn what a condition reads, so that an
 evaluation converts the one field it names and not the whole conversation, and so that a missing fact can be named.
-
-What may surprise: a condition remembers what it came to. It is a pure function of the few values it reads, and the same
-record is asked about again and again. Kept is a digest of the values, never the values.
 """
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from hashlib import blake2b
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -40,9 +35,6 @@ ROOTS = ("args", "facts", "latest", "results", "calls", "user", "person", "now",
 """What every condition can speak of. `call` is added in `requires`, `result` in `verify`."""
 FUNCTIONS = ("time", "sum", "zip", "mentions")
 _DEEPEST_LET = 16
-_REMEMBERED = 512
-_LONGEST_KEY = 4096
-"""Whatever reads more than this is mostly words, and words do not come again."""
 _ARITHMETIC = {"_+_": "+", "_-_": "-", "_*_": "*", "_/_": "/", "_%_": "%"}
 
 
@@ -58,27 +50,16 @@ class Program:
     gives: CelType
     """`bool`, or `dyn` when that depends on the values."""
     run: Callable[[Mapping[str, Any]], Any]
-    answers: dict[bytes, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def evaluate(self, values: Mapping[str, Any]) -> bool | CelError:
         """True, False, or why it cannot be decided."""
-        key = _key(values)
-        known = self.answers.get(key)
-        if known is not None:
-            return known
         try:
             answer = self.run(values)
         except CelError as problem:
             return problem.with_traceback(None)
         except Exception as problem:  # whatever it trips over: it was not decided
             return CelError(str(problem))
-        if not isinstance(answer, bool):
-            return CelError("it is neither true nor false")
-        if key:
-            if len(self.answers) >= _REMEMBERED:
-                self.answers.clear()
-            self.answers[key] = answer
-        return answer
+        return answer if isinstance(answer, bool) else CelError("it is neither true nor false")
 
     def compute(self, values: Mapping[str, Any]) -> Any:
         """The value, as plain Python. Raises `ExpressionError`."""
@@ -86,15 +67,6 @@ class Program:
             return make_plain(self.run(values))
         except Exception as problem:
             raise ExpressionError(str(problem)) from None
-
-
-def _key(values: Any) -> bytes:
-    """A digest in which types count, too: 1 is not 1.0. Empty when the values have none."""
-    try:
-        data = marshal.dumps(values, 2)  # the last version that writes equal values alike, wherever they are stored
-    except ValueError:
-        return b""  # a moment, or something bottomless
-    return blake2b(data, digest_size=16).digest() if len(data) <= _LONGEST_KEY else b""
 
 
 def compile_condition(source: str, scope: ConditionScope) -> Program:

@@ -45,7 +45,7 @@ class Facts:
     happened: tuple[Execution, ...] = ()
     """Calls that a person said had happened, when nobody knew."""
     done: frozenset[str] = field(default_factory=frozenset)
-    """Hashes of the calls that already ran in this turn."""
+    """Those that already ran in this turn, each by its `likeness`."""
     session: History = field(default_factory=History)
     person: str | None = None
     """The tenant's own id of the end user whose conversation this is; None when nobody said."""

@@ -17,6 +17,7 @@ from circumspect.values import SEVERITY, Allow, Deny, Mode, RuleFinding, Verdict
 log = logging.getLogger(__name__)
 
 ALLOWED = Allow()
+"""What nearly every rule says of nearly every call, made once."""
 
 
 @dataclass(frozen=True)
@@ -48,21 +49,22 @@ def judge(facts: Facts, rules: Sequence[Rule]) -> tuple[Verdict, tuple[RuleFindi
     """Ask every rule that applies. Only what was not simply allowed becomes a finding."""
     mode, findings = facts.mode, []
     for one in rules:
-        if mode in one.modes and (finding := _ask(one, facts)) is not None:
-            findings.append(finding)
+        if mode in one.modes:
+            try:
+                verdict = one.check(facts)
+            except Exception:
+                log.exception("rule %s failed", one.name)
+                findings.append(_deny(one, "could not be evaluated"))
+                continue
+            if verdict is not ALLOWED and not isinstance(verdict, Allow):
+                known = getattr(verdict, "kind", None) in SEVERITY
+                findings.append(
+                    RuleFinding(one.name, verdict, one.reason) if known else _deny(one, "gave no known verdict")
+                )
     if not findings:
         return ALLOWED, ()
     return strictest([finding.verdict for finding in findings]), tuple(findings)
 
 
-def _ask(one: Rule, facts: Facts) -> RuleFinding | None:
-    try:
-        verdict = one.check(facts)
-    except Exception:
-        log.exception("rule %s failed", one.name)
-        return RuleFinding(one.name, Deny(f"The rule {one.name} could not be evaluated."), ReasonCode.RULE_FAILED)
-    if isinstance(verdict, Allow):
-        return None
-    if getattr(verdict, "kind", None) not in SEVERITY:
-        return RuleFinding(one.name, Deny(f"The rule {one.name} gave no known verdict."), ReasonCode.RULE_FAILED)
-    return RuleFinding(one.name, verdict, one.reason)
+def _deny(one: Rule, why: str) -> RuleFinding:
+    return RuleFinding(one.name, Deny(f"The rule {one.name} {why}."), ReasonCode.RULE_FAILED)

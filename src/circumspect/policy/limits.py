@@ -1,8 +1,9 @@
 """Limits: how often, or how much. A limit and what is known -> why this call would break it, or None.
 
 Successful calls count, and those whose outcome nobody knows yet: they may have happened. Amounts below zero count as
-nothing, so that a negative one cannot make room for another. A call without a time counts in every window. Those who do
-not say who they are count as one person together: otherwise a new conversation would be a new limit.
+nothing, so that a negative one cannot make room for another. A value in another spelling is the same value. A call
+without a time counts in every window. Those who do not say who they are count as one person together: otherwise a new
+conversation would be a new limit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from datetime import datetime
 from circumspect.policy.facts import Facts
 from circumspect.policy.keys.call_limit import CallLimit, length, parameters_of, party_of
 from circumspect.policy.keys.meaning import explain_clause
+from circumspect.policy.likeness import is_same
 from circumspect.values import History, Json, ToolCall
 
 
@@ -62,7 +64,7 @@ def _last_heard(session: History) -> int:
 
 
 def _same(limit: CallLimit, one: ToolCall, other: ToolCall) -> bool:
-    return all(one.arguments.get(name) == other.arguments.get(name) for name in parameters_of(limit))
+    return all(is_same(one.arguments.get(name), other.arguments.get(name)) for name in parameters_of(limit))
 
 
 def _amount(value: Json) -> float | None:

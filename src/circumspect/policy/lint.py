@@ -7,6 +7,7 @@ parameters. Conditions are compiled here, so that a file that loads has no condi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from circumspect.policy.keys.findings import FileFinding, LintRemark, Place
@@ -14,6 +15,9 @@ from circumspect.policy.keys.meaning import LintBook, LintedSection, keys_of
 from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.policy_file import Policy
 from circumspect.values import ToolSpec
+
+_MOST_REMARKS = 500
+"""More than anybody reads at once. Looking for what was meant takes time for each."""
 
 
 def lint(
@@ -29,10 +33,13 @@ def lint(
     the tools themselves do not say what they return."""
     where = lines or {}
     found = []
-    for remark in _check_keys(LintBook(policy, specs, seen, learnt or {})):
+    remarks = _check_keys(LintBook(policy, specs, seen, learnt or {}))
+    for remark in islice(remarks, _MOST_REMARKS):
         at = remark.place
         line = next((where[at[:size]] for size in range(len(at), -1, -1) if at[:size] in where), 0)
         found.append(FileFinding(remark.level, line, remark.problem, remark.fix))
+    if next(remarks, None):
+        found.append(FileFinding("error", 0, f"there are more than {_MOST_REMARKS} findings", "Begin with these."))
     return sorted(dict.fromkeys(found), key=lambda one: (one.line, one.level))
 
 

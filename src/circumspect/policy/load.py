@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 from pydantic import ValidationError
@@ -24,9 +24,14 @@ from circumspect.values import ToolSpec
 
 log = logging.getLogger(__name__)
 
+PolicyGiven: TypeAlias = Policy | Path | str | Mapping[str, Any]
+"""A policy as people give it: one, a file, its text, or what such a text holds."""
+
 _LARGEST = 1_000_000
 _DEEPEST = 40
 _MOST_EVENTS = 100_000
+_MOST_ENTRIES = 2_000
+"""In one list or mapping: what is held against what grows with the product of two."""
 
 
 def load(
@@ -43,31 +48,56 @@ def load(
     """
     shown = str(source) if isinstance(source, Path) else name
     policy, findings = check(source, specs=specs, seen=seen)
+    refuse_unsound(findings, shown, unreadable=policy is None)
+    assert policy is not None
+    for one in findings:
+        log.warning("%s", one.describe(shown))
+    return policy
+
+
+def refuse_unsound(findings: Iterable[FileFinding], shown: str, *, unreadable: bool) -> None:
+    """Raises `PolicyError` with all that is wrong, if anything is."""
     errors = [one for one in findings if one.level == "error"]
-    if policy is None or errors:
+    if unreadable or errors:
         many = f"{len(errors)} problems" if len(errors) > 1 else "a problem"
         raise PolicyError(
             f"The policy file {shown} has {many}, so nothing of it holds.",
             fix="Correct it and load it again:",
             findings=tuple(one.describe(shown) for one in errors),
         )
-    for one in findings:
-        log.warning("%s", one.describe(shown))
-    return policy
 
 
-def open_policy(policy: Policy | Path | str | None, specs: Mapping[str, ToolSpec] | None) -> Policy:
-    """A policy as people give it: one, a file, or none at all."""
+def open_policy(policy: PolicyGiven | None, specs: Mapping[str, ToolSpec] | None, *, shared: bool = False) -> Policy:
+    """None at all allows nothing. A file that is `shared` serves several agents: a tool that is none of these is a
+    warning, unless its name is all but one of theirs."""
+    others = frozenset[str]() if shared and specs is not None else None
     if policy is None:
         return Policy()
     if isinstance(policy, Policy):
         return policy
+    if isinstance(policy, Mapping):
+        return load(_to_text(policy), specs=specs, seen=others, name="given as a dict")
+    if isinstance(policy, str) and "\n" in policy:
+        return load(policy, specs=specs, seen=others, name="given as text")
+    if not isinstance(policy, str | Path):
+        raise ConfigError(f"A {type(policy).__name__} is no policy.", fix="Give the path of a policy file.")
     if not Path(policy).is_file():
         raise ConfigError(
             f"There is no policy file '{policy}'.",
             fix="Check the path, or write one: `circumspect docs policy` says how.",
         )
-    return load(Path(policy), specs=specs)
+    return load(Path(policy), specs=specs, seen=others)
+
+
+def _to_text(policy: Mapping[str, Any]) -> str:
+    """Through the reader of files: what holds for them, down to the largest, holds for a dict."""
+    try:
+        return str(yaml.safe_dump(dict(policy), sort_keys=False, allow_unicode=True))
+    except (yaml.YAMLError, RecursionError) as problem:
+        raise ConfigError(
+            f"The policy cannot be written as a file would have it: {str(problem).splitlines()[0]}",
+            fix="Give plain values: texts, numbers, lists and dicts.",
+        ) from None
 
 
 def check(
@@ -151,16 +181,21 @@ def surface(text: str) -> list[FileFinding]:
     if len(text) > _LARGEST:
         return [FileFinding("error", 0, "the text is larger than 1 MB", "Split it up.")]
     found: list[FileFinding] = []
-    depth = 0
+    entries = [0]
     try:
         for count, event in enumerate(yaml.parse(text, Loader=yaml.CSafeLoader)):
             line = event.start_mark.line + 1
+            if isinstance(event, yaml.NodeEvent):
+                entries[-1] += 1
             if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
+                entries.append(-_MOST_ENTRIES if isinstance(event, yaml.MappingStartEvent) else 0)
             elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            if depth > _DEEPEST or count > _MOST_EVENTS:
+                entries.pop()
+            if len(entries) > _DEEPEST or count > _MOST_EVENTS:
                 return [*found, FileFinding("error", line, "it is nested too deeply, or too long", "Make it simpler.")]
+            if entries[-1] > _MOST_ENTRIES:
+                problem = f"there are more than {_MOST_ENTRIES:,} entries in one list or mapping"
+                return [*found, FileFinding("error", line, problem, "Split the file up, or name tools by a pattern.")]
             if isinstance(event, yaml.AliasEvent):
                 found.append(
                     FileFinding("error", line, f"*{event.anchor} repeats something", "Write it out, or use `let`.")
@@ -227,7 +262,14 @@ def _value(node: yaml.Node, place: Place, loader: Any, lines: dict[Place, int], 
         return values
     if node.tag.endswith(":timestamp"):
         return node.value
-    return loader.construct_object(node)
+    try:
+        return loader.construct_object(node)
+    except ValueError:
+        problem = f"'{node.value[:20]}…' is no {node.tag.rpartition(':')[2]} that can be read"
+        found.append(
+            FileFinding("error", node.start_mark.line + 1, problem, "Write a smaller one, or put it in quotes.")
+        )
+        return None
 
 
 # --- what the model refuses -----------------------------------------------------------------------------------------

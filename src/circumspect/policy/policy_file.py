@@ -16,7 +16,7 @@ from pydantic import Field
 
 from circumspect.hashing import digest
 from circumspect.policy.expressions import zone_of
-from circumspect.policy.keys.checks import check_formulas, check_names, check_tool
+from circumspect.policy.keys.checks import check_formulas, check_names, check_tool, collect_words
 from circumspect.policy.keys.clauses import Expression, FactSource
 from circumspect.policy.keys.findings import LintRemark, Place
 from circumspect.policy.keys.meaning import (
@@ -126,13 +126,14 @@ def _compare_patterns(change: KeyChange) -> Iterator[PolicyDifference]:
 
 def _lint_patterns(patterns: tuple[Pattern, ...], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     book = about.book
+    covering = {name: book.policy.general(name) for name in book.specs or ()}
     for position, pattern in enumerate(patterns):
         here: Place = (*at, position)
         for earlier in patterns[:position]:
             if fnmatchcase(pattern.match.replace("*", "x").replace("?", "x"), earlier.match):
                 problem = f"'{earlier.match}' comes first and covers '{pattern.match}'"
                 yield LintRemark("warning", (*here, "match"), problem, "Put the narrower pattern first.")
-        covered = [name for name in book.specs or () if book.policy.general(name) is pattern]
+        covered = [name for name, section in covering.items() if section is pattern]
         if book.specs and not covered:
             problem = f"no tool needs '{pattern.match}'"
             yield LintRemark("warning", (*here, "match"), problem, "Leave it out, or correct it.")
@@ -235,6 +236,11 @@ class Policy(PolicySection):
         for tenant, theirs in self.tenants.items():
             named |= {("tenants", tenant, "tools", tool): section for tool, section in theirs.tools.items()}
         return named
+
+    @cached_property
+    def used_words(self) -> frozenset[str]:
+        """What the conditions of the file speak of, directly or by a name."""
+        return collect_words((section, self.scope_of(section)) for section in self.sections.values())
 
     def of(self, tool: str, tenant: TenantId | None) -> ToolPolicy | None:
         """What holds for this tool and tenant; None when the file does not name the tool."""

@@ -15,11 +15,11 @@ from circumspect.policy.condition_view import View, index_history, view
 from circumspect.policy.conditions import ConditionResult, Need, decide, render_value
 from circumspect.policy.expressions import find_places
 from circumspect.policy.facts import Facts
-from circumspect.policy.judge import Rule, rule
+from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.policy.keys.clauses import Precondition, Reaction, Requirement
 from circumspect.policy.limits import check_limit
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, PastCall, Verdict, strictest
+from circumspect.values import Ask, Confirm, Deny, Escalate, PastCall, Verdict, strictest
 
 Undecided = tuple[tuple[Precondition | Reaction, ConditionResult], ...]
 
@@ -40,10 +40,10 @@ NOTHING = Examined()
 def what_it_requires_was_called_before(facts: Facts) -> Verdict:
     """The calls that the policy file requires succeeded earlier in the conversation."""
     if not facts.policy or not facts.policy.requires:
-        return Allow()
+        return ALLOWED
     unmet = [one for one in facts.policy.requires if not _is_met(one, facts)]
     if not unmet:
-        return Allow()
+        return ALLOWED
     problem = _join_sentences(_unmet(one, facts) for one in unmet)
     because = _join_sentences(one.because for one in unmet if one.because)
     return Deny(problem, because=because, look_up=not any(_find_calls(one, facts) for one in unmet))
@@ -53,6 +53,8 @@ def what_it_requires_was_called_before(facts: Facts) -> Verdict:
 def its_conditions_hold(facts: Facts) -> Verdict:
     """Nothing that is known speaks against the call: every condition in the policy file holds."""
     found = examine(facts)
+    if found is NOTHING:
+        return ALLOWED
     against = [*(one.because for one in found.failed), *(one.because for one in found.special if one.then == "deny")]
     if against:
         return Deny(_join_sentences(against), because=_join_sentences(against))
@@ -63,10 +65,10 @@ def its_conditions_hold(facts: Facts) -> Verdict:
 def limits_are_kept(facts: Facts) -> Verdict:
     """The call is not one too many, and not too much."""
     if not facts.policy or not facts.policy.limits:
-        return Allow()
+        return ALLOWED
     broken = {problem: one for one in facts.policy.limits if (problem := check_limit(one, facts))}
     if not broken:
-        return Allow()
+        return ALLOWED
     said = (problem for problem, one in broken.items() if problem == one.because)
     return Deny(_join_sentences(broken), because=_join_sentences(said))
 
@@ -76,7 +78,7 @@ def what_its_conditions_depend_on_is_known(facts: Facts) -> Verdict:
     """Every condition in the policy file can be decided from the arguments and from what was looked up."""
     unknown = _without_missing_arguments(examine(facts).unknown, facts)
     if not unknown:
-        return Allow()
+        return ALLOWED
     if facts.policy and facts.policy.unknown == "ask":
         return Ask(invalid={name: "condition" for one, _ in unknown for name in _arguments(one, facts)})
     fresh = all(any(not need.tried for need in came.needs) for _, came in unknown)
@@ -86,13 +88,13 @@ def what_its_conditions_depend_on_is_known(facts: Facts) -> Verdict:
 @rule(ReasonCode.APPROVAL_REQUIRED)
 def special_calls_are_approved(facts: Facts) -> Verdict:
     """A colleague approved the call where a condition in the policy file wants four eyes."""
-    return Confirm(by="colleague") if any(one.then == "four_eyes" for one in examine(facts).special) else Allow()
+    return Confirm(by="colleague") if any(one.then == "four_eyes" for one in examine(facts).special) else ALLOWED
 
 
 @rule(ReasonCode.CONFIRMATION_REQUIRED)
 def special_calls_are_confirmed(facts: Facts) -> Verdict:
     """The user said yes where a condition in the policy file wants a confirmation."""
-    return Confirm() if any(one.then == "confirm" for one in examine(facts).special) else Allow()
+    return Confirm() if any(one.then == "confirm" for one in examine(facts).special) else ALLOWED
 
 
 PRECONDITION_RULES: tuple[Rule, ...] = (
@@ -142,7 +144,7 @@ def _reaction(one: Reaction, facts: Facts) -> Verdict:
         case "escalate":
             return Escalate()
         case _:
-            return Allow()
+            return ALLOWED
 
 
 def _arguments(one: Precondition | Reaction, facts: Facts) -> list[str]:
@@ -155,6 +157,8 @@ def _arguments(one: Precondition | Reaction, facts: Facts) -> list[str]:
 
 def _without_missing_arguments(unknown: Undecided, facts: Facts) -> Undecided:
     """Those that no argument is missing for: of what is not there the user is asked first."""
+    if not unknown:
+        return ()
     given = facts.call.arguments
     missing = {name for name in find_missing(facts.spec, given) if given.get(name) is None} if facts.spec else set()
     return tuple((one, came) for one, came in unknown if not missing.intersection(_arguments(one, facts)))

@@ -13,10 +13,11 @@ from circumspect.policy import arguments
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES
 from circumspect.policy.grounding.stand_for import STAND_FOR_RULES
-from circumspect.policy.judge import Rule, rule
+from circumspect.policy.judge import ALLOWED, Rule, rule
+from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, Verdict
+from circumspect.values import Ask, Confirm, Deny, Escalate, Verdict
 
 SURE_ENOUGH = 0.6
 """Below this, a change is confirmed and an answer is marked."""
@@ -25,7 +26,7 @@ SURE_ENOUGH = 0.6
 @rule(ReasonCode.TOOL_NOT_FOUND)
 def the_tool_exists(facts: Facts) -> Verdict:
     """The name is, to the letter, one of the tools enabled for this tenant."""
-    return Allow() if facts.spec else Deny(f"There is no tool named '{facts.call.tool}'.")
+    return ALLOWED if facts.spec else Deny(f"There is no tool named '{facts.call.tool}'.")
 
 
 @rule(ReasonCode.TOOL_NOT_CONFIGURED)
@@ -33,7 +34,7 @@ def the_tool_is_configured(facts: Facts) -> Verdict:
     """The integration behind the tool is set up."""
     if facts.spec and not facts.spec.configured:
         return Deny(f"The tool '{facts.call.tool}' is not set up for this tenant.")
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.TOOL_NOT_COVERED)
@@ -41,7 +42,7 @@ def somebody_said_what_the_tool_does(facts: Facts) -> Verdict:
     """The policy file or the tool itself declares whether a call reads, writes or destroys."""
     if facts.spec and facts.effect is None:
         return Deny(f"No policy covers the tool '{facts.call.tool}'.")
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.TOOL_DENIED)
@@ -49,27 +50,27 @@ def the_policy_leaves_the_tool_on(facts: Facts) -> Verdict:
     """The policy file does not switch the tool off."""
     if facts.policy and facts.policy.deny:
         return Deny(facts.policy.deny, because=facts.policy.deny)
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.MISSING_PARAM)
 def required_arguments_are_present(facts: Facts) -> Verdict:
     """Everything the tool's schema requires is there, and the model itself misses nothing that it does."""
     if facts.spec is None:
-        return Allow()
+        return ALLOWED
     missing = arguments.find_missing(facts.spec, facts.call.arguments)
-    optional = facts.spec.properties.keys() - facts.spec.required
     said = facts.assessment.missing_params if facts.assessment else ()
+    optional = facts.spec.properties.keys() - facts.spec.required if said else ()
     declared = [name for name in said if name not in optional]
     everything = tuple(dict.fromkeys((*missing, *declared)))
-    return Ask(missing=everything) if everything else Allow()
+    return Ask(missing=everything) if everything else ALLOWED
 
 
 @rule(ReasonCode.INVALID_PARAM)
 def arguments_have_the_right_form(facts: Facts) -> Verdict:
     """Every argument has the type and format that the tool's schema asks for."""
     if facts.spec is None:
-        return Allow()
+        return ALLOWED
     given = facts.call.arguments
     invalid = arguments.find_problems(facts.spec, given)
     if "unknown" in invalid.values():
@@ -81,14 +82,14 @@ def arguments_have_the_right_form(facts: Facts) -> Verdict:
     ]
     if misbuilt:
         return Deny(f"The tool '{facts.call.tool}' does not take this: {', '.join(misbuilt)}. Follow its schema.")
-    return Ask(invalid=invalid) if invalid else Allow()
+    return Ask(invalid=invalid) if invalid else ALLOWED
 
 
 @rule(ReasonCode.ASSESSMENT_UNPARSABLE, adaptive_only=True)
 def the_assessment_can_be_read(facts: Facts) -> Verdict:
     """A call is only considered when the model's self-assessment could be read."""
     if facts.confirmed or (facts.assessment and facts.assessment.readable):
-        return Allow()
+        return ALLOWED
     return Deny("Your assessment block could not be read. Answer again and end with one valid block.")
 
 
@@ -96,7 +97,7 @@ def the_assessment_can_be_read(facts: Facts) -> Verdict:
 def the_model_said_how_sure_it_is(facts: Facts) -> Verdict:
     """A call that changes something is confirmed where the model proposed it without a word on how sure it is."""
     silent = facts.assessment is not None and ReasonCode.ASSESSMENT_MISSING in facts.assessment.reasons
-    return Confirm() if silent and not facts.confirmed and facts.effect != "read" else Allow()
+    return Confirm() if silent and not facts.confirmed and facts.effect != "read" else ALLOWED
 
 
 @rule(ReasonCode.PROPOSAL_DISAGREES, adaptive_only=True)
@@ -104,39 +105,39 @@ def the_model_proposes_one_thing(facts: Facts) -> Verdict:
     """The call that the assessment names is among those that the provider's own format carries."""
     if facts.disagreement:
         return Deny("Your tool call and your assessment name different calls. Propose exactly one.")
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.REPEATED_CALL)
 def nothing_runs_twice_in_a_turn(facts: Facts) -> Verdict:
     """The same call did not already run in this turn."""
-    if facts.done and facts.call.hash in facts.done:
+    if facts.done and likeness(facts.call) in facts.done:
         return Deny("This exact call already ran in this turn; its result is above.")
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.OUTCOME_UNKNOWN)
 def no_earlier_outcome_is_unknown(facts: Facts) -> Verdict:
     """The same call is not still under way, nor did it end without anyone knowing how."""
-    if facts.effect != "read" and any(one.call.hash == facts.call.hash for one in facts.unsettled):
+    if facts.effect != "read" and is_among(facts.call, facts.unsettled):
         return Escalate()
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.REPEATED_CALL)
 def what_a_person_saw_done_is_not_done_again(facts: Facts) -> Verdict:
     """No colleague found out that the same call, whose outcome nobody knew, has happened."""
-    if any(one.call.hash == facts.call.hash for one in facts.happened):
+    if is_among(facts.call, facts.happened):
         return Deny("A colleague found out that this exact call has happened. It is not made again: tell the user.")
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.APPROVAL_REQUIRED)
 def a_colleague_approved(facts: Facts) -> Verdict:
     """A call under four eyes was approved by a second person, in every mode."""
     if not facts.policy or facts.policy.confirm != "four_eyes":
-        return Allow()
-    return Allow() if facts.confirmed and facts.confirmed.kind == "approval" else Confirm(by="colleague")
+        return ALLOWED
+    return ALLOWED if facts.confirmed and facts.confirmed.kind == "approval" else Confirm(by="colleague")
 
 
 @rule(ReasonCode.DESTRUCTIVE_NO_CONFIRM)
@@ -144,7 +145,7 @@ def what_cannot_be_undone_is_confirmed(facts: Facts) -> Verdict:
     """The user said yes to exactly this call before anything irreversible runs."""
     says_so = facts.assessment is not None and facts.assessment.is_destructive
     if facts.confirmed or not (facts.effect == "destructive" or says_so):
-        return Allow()
+        return ALLOWED
     return Confirm()
 
 
@@ -154,35 +155,36 @@ def asked_for_confirmations_are_given(facts: Facts) -> Verdict:
     wanted = (facts.policy is not None and facts.policy.confirm == "always") or (
         facts.assessment is not None and facts.assessment.needs_confirmation
     )
-    return Confirm() if wanted and not facts.confirmed else Allow()
+    return Confirm() if wanted and not facts.confirmed else ALLOWED
 
 
 @rule(ReasonCode.IMPLIED_DESTRUCTIVE_INTENT)
 def a_wish_is_not_a_command(facts: Facts) -> Verdict:
     """Words that only imply a destructive wish are confirmed before anything changes."""
     if facts.confirmed or facts.effect in ("read", None):
-        return Allow()
+        return ALLOWED
     if facts.policy and facts.policy.confirm == "never":
-        return Allow()
-    return Confirm() if wishes.implies_destruction(facts.words) else Allow()
+        return ALLOWED
+    return Confirm() if wishes.implies_destruction(facts.words) else ALLOWED
 
 
 @rule(ReasonCode.LOW_CONFIDENCE, adaptive_only=True)
 def a_change_is_not_guessed(facts: Facts) -> Verdict:
     """The model is sure enough of a change, or the user said yes to it."""
     if facts.confirmed or facts.effect in ("read", None) or facts.assessment is None:
-        return Allow()
+        return ALLOWED
     if facts.policy and facts.policy.confirm == "never":
-        return Allow()
-    return Confirm() if facts.assessment.confidence < SURE_ENOUGH else Allow()
+        return ALLOWED
+    return Confirm() if facts.assessment.confidence < SURE_ENOUGH else ALLOWED
 
 
-def _in_standard_only_where_named(one: Rule) -> Rule:
-    """Grounding belongs to adaptive mode; in standard mode it holds where a policy says where values come from."""
+def _where_somebody_spoke(one: Rule) -> Rule:
+    """A call from outside comes without words of a user that it could be held against: in standard mode that is asked
+    where a policy says where values come from."""
 
     def check(facts: Facts) -> Verdict:
         named = facts.policy is not None and bool(facts.policy.params)
-        return one.check(facts) if facts.mode == "adaptive" or named else Allow()
+        return one.check(facts) if facts.mode == "adaptive" or named or facts.words.strip() else ALLOWED
 
     return replace(one, check=check)
 
@@ -201,7 +203,7 @@ RULES: tuple[Rule, ...] = (
     nothing_runs_twice_in_a_turn,
     no_earlier_outcome_is_unknown,
     what_a_person_saw_done_is_not_done_again,
-    *(_in_standard_only_where_named(one) for one in GROUNDING_RULES),
+    *(_where_somebody_spoke(one) for one in GROUNDING_RULES),
     *STAND_FOR_RULES,
     a_colleague_approved,
     what_cannot_be_undone_is_confirmed,

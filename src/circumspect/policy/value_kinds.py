@@ -31,7 +31,10 @@ _WORDS = {
 }
 _COMPARISONS = {"_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
 _ARITHMETIC = {"_+_": "+", "_-_": "-", "_*_": "*", "_/_": "/"}
+_LOGIC = {"!_": "!", "_&&_": "&&", "_||_": "||", "_?_:_": "?"}
 _OF_TEXTS = frozenset(("startsWith", "endsWith", "contains", "matches", "lowerAscii", "upperAscii", "trim", "split"))
+_FIELDLESS = frozenset(("text", "number", "truth"))
+_COUNTED = frozenset(("text", "list", "record"))
 _DEEPEST = 32
 
 
@@ -127,10 +130,16 @@ def _learn_type(value: Any) -> str:
 # --- conditions -----------------------------------------------------------------------------------------------------
 
 
-def find_type_errors(node: SyntaxNode, kinds: Mapping[int, str], find_schema: FindSchema) -> Iterator[str]:
-    """Comparisons and calculations in which one side can never fit the other. `kinds` is what is known of the
-    nodes, by their ids."""
+def find_type_errors(
+    node: SyntaxNode, kinds: Mapping[int, str], find_schema: FindSchema, is_condition: bool = True
+) -> Iterator[str]:
+    """Comparisons and calculations in which one side can never fit the other, and conditions that are no yes or no.
+    `kinds` is what is known of the nodes, by their ids."""
     yield from _check_node(node, kinds, find_schema, {})
+    path = as_path(node, {}) if is_condition else None
+    given = kind_of(find_schema(path)) if path else ""
+    if given not in ("", "truth"):
+        yield f"it gives {_WORDS[given]}, not true or false"
 
 
 def _check_node(
@@ -152,13 +161,29 @@ def _check_node(
         return
     for part in node.parts:
         yield from _check_node(part, kinds, find_schema, bound)
+    if node.kind in ("select", "has"):
+        kind, _ = look(node.parts[0])
+        if kind in _FIELDLESS:
+            yield f"'{node.name}' is looked for in {_WORDS[kind]}, which has no fields"
     if node.kind != "call":
         return
-    if node.name in _COMPARISONS or node.name in _ARITHMETIC:
+    if node.name in _LOGIC:
+        for part in node.parts[:1] if node.name == "_?_:_" else node.parts:
+            kind, _ = look(part)
+            if kind in _WORDS and kind != "truth":
+                yield f"'{_LOGIC[node.name]}' takes true or false, and this is {_WORDS[kind]}"
+    elif node.name == "size":
+        kind, _ = look(node.parts[0])
+        if kind in _WORDS and kind not in _COUNTED:
+            yield f"'size' counts a text, a list or a record, and this is {_WORDS[kind]}"
+    elif node.name in _COMPARISONS or node.name in _ARITHMETIC:
         yield from _check_sides(node, *(look(part)[0] for part in node.parts))
     elif node.name == "@in":
         (left, _), (right, schema) = map(look, node.parts)
         inside = kind_of(_unfold(schema.get("items", {}), schema)) if right == "list" else ""
+        if node.parts[1].kind == "list":
+            written = {look(part)[0] for part in node.parts[1].parts}
+            inside = written.pop() if len(written) == 1 else ""
         if right in ("text", "number", "truth"):
             yield f"'in' looks into a list or a record, and this is {_WORDS[right]}"
         elif left and inside and left != inside:

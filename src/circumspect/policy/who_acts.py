@@ -28,6 +28,12 @@ def is_redo(verdict: Verdict, findings: Sequence[RuleFinding]) -> bool:
     return verdict.kind == "deny" and all(_can_wait(one.verdict) for one in findings)
 
 
+def is_mendable(findings: Sequence[RuleFinding]) -> bool:
+    """Every denial goes away with a look-up: whatever else the user is asked for, the model need not give up."""
+    denials = [one.verdict for one in findings if isinstance(one.verdict, Deny)]
+    return bool(denials) and all(one.look_up for one in denials)
+
+
 def _can_wait(said: Verdict) -> bool:
     """It asks for a look-up, or for what comes after it. A value that is wrong or made up is not mended by one."""
     match said:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from circumspect.audit.readers.model_bodies import read_answer, read_request
+from circumspect.audit.readers.model_bodies import read_logged_answer, read_request, report_answer
 from circumspect.audit.readers.talk_pieces import (
+    PieceKind,
     RecordFormat,
     TalkPiece,
     find_mapping,
@@ -32,10 +33,11 @@ def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
         yield TalkPiece([], None, thread, "next", key=trace)
     match data.get("type"):
         case "generation":
-            request, answer = read_request(data.get("input")), read_answer(data.get("output"))
+            request, answer = read_request(data.get("input")), read_logged_answer(data.get("output"))
             if request is not None or answer:
-                messages = [*(request.messages if request else ()), *(answer or ())]
-                yield TalkPiece(messages, None, thread, "whole" if request else "next", at, after=trace)
+                messages = [*(request.messages if request else ()), *(answer.messages if answer else ())]
+                kind: PieceKind = "whole" if request else "next"
+                yield TalkPiece(messages, None, thread, kind, at, "", trace, "", *report_answer(answer))
         case "function":
             messages = write_call(
                 data.get("name"), open_json(data.get("input")), "", data.get("output"), failed=bool(record.get("error"))

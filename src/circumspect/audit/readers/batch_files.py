@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from circumspect.audit.readers.model_bodies import read_answer, read_request
+from circumspect.audit.readers.model_bodies import read_logged_answer, read_request, report_answer
 from circumspect.audit.readers.talk_pieces import RecordFormat, TalkPiece, find_mapping, find_text
 from circumspect.audit.transcript_steps import Unknown
 
@@ -29,10 +29,13 @@ def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
     if request is not None:
         yield TalkPiece(request.messages, request.tools, f"batch {name}", "whole", "0", id=name)
     result = find_mapping(record, "response", "result")
-    answer = read_answer(find_mapping(result, "body", "message") or result)
+    body = next((result[key] for key in ("body", "message") if result.get(key)), result)
+    answer = read_logged_answer(body)
+    if answer is not None and body is result and not answer.messages:
+        answer = None  # a word about a request that was not answered
     if answer is not None:
-        yield TalkPiece(answer, None, f"batch {name}", "next", "1", id=name)
-    elif request is None:
+        yield TalkPiece(answer.messages, None, f"batch {name}", "next", "1", "", "", name, *report_answer(answer))
+    elif request is None or result or record.get("error"):
         kind = find_text(result, "type") or find_text(find_mapping(record, "error"), "code", "message") or "no answer"
         raise Unknown(f"the request of {name!r} has no answer in the batch: {kind[:40]}")
 

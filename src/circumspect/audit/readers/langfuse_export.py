@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from circumspect.audit.readers.model_bodies import read_answer, read_request
+from circumspect.audit.readers.model_bodies import read_answer, read_logged_answer, read_request, report_answer
 from circumspect.audit.readers.talk_pieces import (
+    PieceKind,
     RecordFormat,
     TalkPiece,
     find_mapping,
@@ -80,14 +81,18 @@ def _find_arguments(given: Any) -> Any:
 def _read_exchange(one: Mapping[str, Any], thread: str, at: str) -> Iterator[TalkPiece]:
     asked, output = open_json(one.get("input")), open_json(one.get("output"))
     request = read_request(asked)
-    answer = read_answer(output)
-    if answer is None and isinstance(output, str) and output:
-        answer = [{"role": "assistant", "content": output}]
+    logged = read_logged_answer(output)
+    answer = logged.messages if logged else []
+    # A trace may return anything; only what a model answered has to be words or calls.
+    said = report_answer(logged) if answer or one.get("type") == "GENERATION" else (False, "")
     if request is None and isinstance(asked, str) and asked:
-        yield TalkPiece([{"role": "user", "content": asked}, *(answer or ())], None, thread, "next", at)
-    elif request is not None or answer:
-        messages = [*(request.messages if request else ()), *(answer or ())]
-        yield TalkPiece(messages, request.tools if request else None, thread, "whole" if request else "next", at)
+        messages = [{"role": "user", "content": asked}, *answer]
+        yield TalkPiece(messages, None, thread, "next", at, "", "", "", *said)
+    elif request is not None or answer or said[1]:
+        messages = [*(request.messages if request else ()), *answer]
+        tools = request.tools if request else None
+        kind: PieceKind = "whole" if request else "next"
+        yield TalkPiece(messages, tools, thread, kind, at, "", "", "", *said)
 
 
 LANGFUSE = RecordFormat("langfuse", recognises, read)

@@ -10,8 +10,21 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from circumspect.audit.readers.model_bodies import find_tools, read_answer, read_request
-from circumspect.audit.readers.talk_pieces import RecordFormat, TalkPiece, find_mapping, find_text, write_call
+from circumspect.audit.readers.model_bodies import (
+    find_tools,
+    read_answer,
+    read_logged_answer,
+    read_request,
+    report_answer,
+)
+from circumspect.audit.readers.talk_pieces import (
+    PieceKind,
+    RecordFormat,
+    TalkPiece,
+    find_mapping,
+    find_text,
+    write_call,
+)
 
 _NAMES = ("thread_id", "session_id", "conversation_id")
 
@@ -30,11 +43,13 @@ def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
     at = find_text(record, "start_time", "dotted_order")
     inputs, outputs = find_mapping(record, "inputs"), find_mapping(record, "outputs")
     if record["run_type"] == "llm":
-        request, answer = read_request(inputs), read_answer(outputs) or []
+        request, answer = read_request(inputs), read_logged_answer(record.get("outputs"))
+        said = answer.messages if answer else []
         tools = find_tools(inputs) or find_tools(find_mapping(extra, "invocation_params"))
         if request is not None or answer:
-            messages = [*(request.messages if request else ()), *answer]
-            yield TalkPiece(messages, tools, thread, "whole" if request else "next", at)
+            messages = [*(request.messages if request else ()), *said]
+            kind: PieceKind = "whole" if request else "next"
+            yield TalkPiece(messages, tools, thread, kind, at, "", "", "", *report_answer(answer))
     elif record["run_type"] == "chain":
         asked, answered = read_request(inputs), read_answer(outputs) or []
         if asked is not None and answered:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from circumspect.audit.readers.talk_pieces import RecordFormat, TalkPiece, find_text, open_json
@@ -15,10 +15,15 @@ _ARGUMENTS = ("arguments", "args", "tool_input", "input", "parameters")
 _CALL_ID = ("tool_call_id", "call_id", "tool_use_id")
 _RESULT = ("result", "output", "tool_output")
 _SPEAKERS = {"customer": "user", "client": "user", "bot": "assistant", "agent": "assistant", "tool_result": "tool"}
-_ITEMS = ("function_call", "function_call_output", "tool_call_item", "tool_call_output_item")
+_ITEMS = (
+    "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+    "tool_call_item", "tool_call_output_item",
+)  # fmt: skip
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
+    if record.get("type") == "response_item" and isinstance(item := record.get("payload"), Mapping):
+        return recognises(item)  # a line of Codex's sessions
     if isinstance(message := record.get("message"), Mapping):
         return isinstance(message.get("role"), str) and "content" in message
     return (
@@ -29,7 +34,7 @@ def recognises(record: Mapping[str, Any]) -> bool:
 
 
 def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
-    inner = record.get("message")
+    inner = record.get("payload") if record.get("type") == "response_item" else record.get("message")
     message = inner if isinstance(inner, Mapping) else record
     yield TalkPiece([message], None, f"rows {find_text(record, *_CONVERSATION)}", "next")
 
@@ -40,7 +45,13 @@ MESSAGES = RecordFormat("messages", recognises, read)
 def is_header(names: list[str]) -> bool:
     """A row of column names: there is one for who speaks and one for what is said or called."""
     known = {name.strip().lower() for name in names}
-    return bool(known & {*_ROLE}) and bool(known & {*_CONTENT, *_TOOL})
+    return is_export(names) or (bool(known & {*_ROLE}) and bool(known & {*_CONTENT, *_TOOL}))
+
+
+def is_export(names: Iterable[str]) -> bool:
+    """The columns of a table of traces: its rows are records of another format, with JSON in their cells."""
+    known = {name.strip() for name in names if isinstance(name, str)}
+    return {"input", "output"} <= known and not known.isdisjoint(("traceId", "trace_id", "sessionId"))
 
 
 def read_row(row: Mapping[str, str]) -> TalkPiece:

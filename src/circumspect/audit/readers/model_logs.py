@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from circumspect.audit.readers.model_bodies import LoggedRequest, find_tools, read_answer, read_request
+from circumspect.audit.readers.logged_bodies import unwrap_text
+from circumspect.audit.readers.model_bodies import (
+    LoggedAnswer,
+    LoggedRequest,
+    find_tools,
+    read_answer,
+    read_logged_answer,
+    read_request,
+    report_answer,
+)
 from circumspect.audit.readers.talk_pieces import RecordFormat, TalkPiece, find_mapping, find_text, open_json
 
 _PAIRS = (
@@ -30,11 +40,31 @@ _NAMES = ("conversation_id", "conversationId", "session_id", "sessionId", "threa
 _TIMES = ("timestamp", "created_at", "time", "startTime", "start_time", "created")
 
 
+_ANSWERS = ("response", "completion", "output", "response_body", "responseBody", "res")
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    request: LoggedRequest | None
+    body: Any
+    """Of what came back; None where nothing was written down."""
+    status: int = 0
+
+    @property
+    def answer(self) -> LoggedAnswer | None:
+        answer = read_logged_answer(self.body)
+        if self.status >= 400 and (answer is None or not answer.unread.startswith("the response is an error")):
+            return LoggedAnswer([], f"the response is an error: status {self.status}")
+        return answer
+
+
 def recognises(record: Mapping[str, Any]) -> bool:
-    request, answer = _find_bodies(record)
-    if request is None:
-        return answer is not None and _is_response(record)
-    return answer is not None or not record.keys().isdisjoint(_ASKED)
+    if isinstance(record.get("proposal"), Mapping):
+        return False
+    found = _find_exchange(record)
+    if found.request is None:
+        return found.body is not None and _is_response(record)
+    return found.body is not None or not record.keys().isdisjoint(_ASKED)
 
 
 def _is_response(record: Mapping[str, Any]) -> bool:
@@ -44,41 +74,68 @@ def _is_response(record: Mapping[str, Any]) -> bool:
     )
 
 
-def _find_bodies(record: Mapping[str, Any]) -> tuple[LoggedRequest | None, Any]:
+def _find_exchange(record: Mapping[str, Any]) -> _Exchange:
     """What was asked and the body of what came back."""
     for asked, answered in _PAIRS:
         request = read_request(_find_body(record[asked])) if asked in record else None
-        body = _find_body(record.get(answered))
-        if request is not None and (asked != "input" or read_answer(body) is not None):
-            return request, body if read_answer(body) is not None else None
+        if request is None or (asked == "input" and read_answer(_find_body(record.get(answered))) is None):
+            continue
+        names = (answered, *(one for one in _ANSWERS if one not in (answered, "output")))
+        if (name := next((one for one in names if _is_there(record.get(one))), None)) is not None:
+            return _Exchange(request, _find_body(record[name]), _find_status(record, record[name]))
+        return _Exchange(request, None, _find_status(record, None))
     request = read_request({key: value for key, value in record.items() if key != "output"})
-    for key in ("response", "completion", "output"):
-        body = _find_body(record.get(key))
-        if read_answer(body) is not None:
-            return request, record if key == "output" and isinstance(body, list) else body
-    return request, record if read_answer({**record, "messages": None}) is not None else None
+    for key in _ANSWERS:
+        if not _is_there(record.get(key)):
+            continue
+        body = _find_body(record[key])
+        if key == "output" and isinstance(body, list) and record.get("object") == "response":
+            return _Exchange(request, record)
+        if key == "output" and read_answer(body) is None:
+            continue  # any program has an output
+        return _Exchange(
+            request, record if key == "output" and isinstance(body, list) else body, _find_status(record, record[key])
+        )
+    return _Exchange(request, record if read_answer({**record, "messages": None}) is not None else None)
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and value != "" and value != {} and value != []
+
+
+def _find_status(record: Mapping[str, Any], answered: Any) -> int:
+    for place in (open_json(answered), record):
+        if isinstance(place, Mapping):
+            for key in ("status_code", "statusCode", "status"):
+                if type(status := place.get(key)) is int:
+                    return status
+    return 0
 
 
 _WRAPPINGS = ("body", "inputBodyJson", "outputBodyJson", "json")
+_LOOSE_WRAPPINGS = ("data", "text", "raw", "content", "payload", "value")
+"""Members that hold a body where nothing else can be read."""
 
 
 def _find_body(value: Any) -> Any:
     """The body itself, out of what HTTP loggers and Bedrock's invocation log put around it."""
-    value = open_json(value)
+    value = unwrap_text(value)
     for _ in range(2):
         if isinstance(value, Mapping):
             inner = next((value[key] for key in _WRAPPINGS if key in value), None)
-            value = value if inner is None else open_json(inner)
+            if inner is None and read_answer(value) is None and read_request(value) is None:
+                inner = next((value[key] for key in _LOOSE_WRAPPINGS if isinstance(value.get(key), str | list)), None)
+            value = value if inner is None else unwrap_text(inner)
     return value
 
 
 def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
-    request, body = _find_bodies(record)
-    answer = read_answer(body) or []
+    found = _find_exchange(record)
+    request, body, answer = found.request, found.body, found.answer
     response: Mapping[str, Any] = body if isinstance(body, Mapping) else {}
     after = request.after if request else find_text(response, "previous_response_id")
-    messages = [*(request.messages if request else ()), *answer]
-    if not messages:
+    messages = [*(request.messages if request else ()), *(answer.messages if answer else ())]
+    if not messages and answer is None:
         return
     named = find_conversation(record)
     opening = next((one for one in messages if not (isinstance(one, Mapping) and one.get("role") == "system")), None)
@@ -91,6 +148,7 @@ def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
         find_text(response, "id"),
         after,
         named or find_text(record, "id", "request_id", "requestId") or find_text(response, "id"),
+        *report_answer(answer),
     )
 
 

@@ -4,7 +4,8 @@ Messages are found where instrumentations put them: `gen_ai.input.messages` and 
 the span, of one of its events or of a log record), the older one event a message (`gen_ai.user.message`,
 `gen_ai.choice`), OpenLLMetry's and OpenInference's numbered attributes (`gen_ai.prompt.0.content`,
 `llm.input_messages.0.message.content`), and the Vercel AI SDK's (`ai.prompt.messages`). A span that ran a tool is a
-call with its result.
+call with its result. Spans are also read as OpenTelemetry's own SDKs print them, as Phoenix gives them out (by its API,
+or as a table with a column for each attribute) and as Jaeger does.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from circumspect.audit.readers.model_bodies import check_answer, read_logged_answer, report_answer
 from circumspect.audit.readers.talk_pieces import (
+    PieceKind,
     RecordFormat,
     TalkPiece,
     find_mapping,
@@ -30,6 +33,7 @@ _ROLE_OF_EVENT = {
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
 }
+_TIMES = ("startTimeUnixNano", "start_time_unix_nano", "timeUnixNano", "observedTimeUnixNano", "start_time")
 _MOST = 2_000
 """Numbered attributes that are looked at in a span."""
 
@@ -49,7 +53,18 @@ def _is_scope(record: Mapping[str, Any]) -> bool:
 
 def _is_span(record: Mapping[str, Any]) -> bool:
     """A span or log record by itself, as some exporters write one a line."""
-    return ("traceId" in record or "trace_id" in record) and isinstance(record.get("attributes"), list | Mapping)
+    if _COLUMN in record:
+        return True
+    named = "traceId" in record or "trace_id" in record or "trace_id" in find_mapping(record, "context")
+    return _is_jaegers(record) or (named and isinstance(record.get("attributes"), list | Mapping))
+
+
+_COLUMN = "context.trace_id"
+"""Of a table of spans, in which attributes are columns."""
+
+
+def _is_jaegers(record: Mapping[str, Any]) -> bool:
+    return "traceID" in record and isinstance(record.get("spans"), list)
 
 
 def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
@@ -58,6 +73,22 @@ def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
 
 
 def _find_leaves(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if _is_jaegers(record):
+        for span in _find_all(record, "spans"):
+            logs = [{"attributes": one.get("fields")} for one in _find_all(span, "logs")]
+            at = find_text(span, "startTime")
+            yield {
+                "traceId": record["traceID"],
+                "startTimeUnixNano": at,
+                "attributes": span.get("tags"),
+                "events": logs,
+            }
+        return
+    if _COLUMN in record:
+        start = "attributes."
+        columns = {key.removeprefix(start): value for key, value in record.items() if key.startswith(start)}
+        yield {"trace_id": record[_COLUMN], "start_time": record.get("start_time"), "attributes": columns}
+        return
     if _is_span(record):
         yield record
         return
@@ -75,8 +106,9 @@ def _find_all(record: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]
 
 def _read_span(span: Mapping[str, Any]) -> Iterator[TalkPiece]:
     own = _read_attributes(span.get("attributes"))
-    thread = find_text(own, *_CONVERSATION) or find_text(span, "traceId", "trace_id")
-    at = find_text(span, "startTimeUnixNano", "start_time_unix_nano", "timeUnixNano", "observedTimeUnixNano")
+    trace = find_text(span, "traceId", "trace_id") or find_text(find_mapping(span, "context"), "trace_id")
+    thread = find_text(own, *_CONVERSATION) or trace
+    at = find_text(span, *_TIMES)
     name = find_text(own, "gen_ai.tool.name", "tool.name", "ai.toolCall.name")
     if "ai.prompt" in own and "ai.prompt.messages" not in own:
         return  # the Vercel AI SDK's span around all steps: each of them has its own
@@ -84,14 +116,25 @@ def _read_span(span: Mapping[str, Any]) -> Iterator[TalkPiece]:
         yield TalkPiece(_read_tool(name, own), None, thread, "step", at)
         return
     events = [
-        (find_text(one, "name", "eventName") or find_text(attributes, "event.name"), attributes, one)
+        (find_text(one, "name", "eventName") or find_text(attributes, "event.name", "event"), attributes, one)
         for one in (span, *_find_all(span, "events"))
         for attributes in (_read_attributes(one.get("attributes")),)
     ]
     asked = _read_asked(own, events)
-    answered = _read_answered(own, events)
-    if asked or answered:
-        yield TalkPiece([*asked, *answered], _read_tools(own), thread, "whole" if asked else "next", at)
+    answer = check_answer(_read_answered(own, events)) or next(
+        filter(None, map(read_logged_answer, _find_raw(own))), None
+    )
+    answered = answer.messages if answer else []
+    if asked or answer:
+        kind: PieceKind = "whole" if asked else "next"
+        yield TalkPiece([*asked, *answered], _read_tools(own), thread, kind, at, "", "", "", *report_answer(answer))
+
+
+def _find_raw(own: Mapping[str, Any]) -> Iterator[Any]:
+    """An answer that an instrumentation kept as it came."""
+    yield from (own.get(key) for key in ("gen_ai.output.messages", "gen_ai.completion"))
+    if own.get("openinference.span.kind") == "LLM":
+        yield own.get("output.value")
 
 
 _SPAN_KINDS = ("gen_ai.operation.name", "openinference.span.kind")
@@ -161,7 +204,9 @@ def _read_body(attributes: Mapping[str, Any], event: Mapping[str, Any]) -> Mappi
 
 
 def _read_numbered(own: Mapping[str, Any], start: str) -> list[Any]:
-    """`gen_ai.prompt.0.tool_calls.0.name` and the like, as messages again."""
+    """`gen_ai.prompt.0.tool_calls.0.name` and the like, as messages again; a table has them as a list."""
+    if isinstance(listed := open_json(own.get(start.removesuffix("."))), list):
+        return [_read_numbered_message(_unflatten(one, "")) for one in listed if isinstance(one, Mapping)]
     return [_read_numbered_message(one) for one in _in_order(_unflatten(own, start))]
 
 
@@ -183,7 +228,12 @@ def _unflatten(own: Mapping[str, Any], start: str) -> dict[str, Any]:
 def _read_numbered_message(one: Mapping[str, Any]) -> dict[str, Any]:
     message = find_mapping(one, "message") or one
     calls = []
-    for call in _in_order(find_mapping(message, "tool_calls")):
+    listed = message.get("tool_calls")
+    if isinstance(listed, list):  # in a table
+        proposed: list[Mapping[str, Any]] = [_unflatten(one, "") for one in listed if isinstance(one, Mapping)]
+    else:
+        proposed = _in_order(find_mapping(message, "tool_calls"))
+    for call in proposed:
         call = find_mapping(call, "tool_call") or call
         function = find_mapping(call, "function") or call
         calls.append({"id": call.get("id"), "function": {key: function.get(key) for key in ("name", "arguments")}})

@@ -27,6 +27,10 @@ class TalkPiece:
     """The `key` of the piece that this one comes after."""
     id: str = ""
     """The conversation's, where the thread's name is not fit to be shown."""
+    answered: bool = False
+    """There was an answer, and it gave something."""
+    unread: str = ""
+    """Why an answer that was there gave nothing, or may not be whole."""
 
 
 RecordTest = Callable[[Mapping[str, Any]], bool]

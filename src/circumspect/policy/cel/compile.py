@@ -6,7 +6,7 @@ the side that is true, `&&` only the one that is false, and the loops `all` and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import tzinfo
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -162,22 +162,27 @@ def _either(left: Evaluator, right: Evaluator, *, ends: bool) -> Evaluator:
     """`||` where True ends it, `&&` where False does."""
 
     def run(env: Environment) -> Any:
-        problem: tuple[Any, ...] | None = None
-        for side in (left, right):
-            try:
-                answer = side(env)
-            except CelError as found:
-                problem = problem or found.args
-                continue
-            if answer is ends:
-                return ends
-            if type(answer) is not bool:
-                problem = problem or _misfit("||" if ends else "&&", answer).args
-        if problem:
-            raise CelError(*problem)
-        return not ends
+        return _decide(((left, env), (right, env)), ends=ends)
 
     return run
+
+
+def _decide(sides: Iterable[tuple[Evaluator, Environment]], *, ends: bool) -> Any:
+    """The first side that answers `ends` decides, whatever the others would be; without one, a side that fails does."""
+    problem: tuple[Any, ...] | None = None
+    for side, env in sides:
+        try:
+            answer = side(env)
+        except CelError as found:
+            problem = problem or found.args
+            continue
+        if answer is ends:
+            return ends
+        if type(answer) is not bool:
+            problem = problem or _misfit("||" if ends else "&&", answer).args
+    if problem:
+        raise CelError(*problem)
+    return not ends
 
 
 def _choose(condition: Evaluator, then: Evaluator, otherwise: Evaluator) -> Evaluator:
@@ -252,24 +257,15 @@ def _chain(over: Evaluator, name: str, body: Evaluator, *, ends: bool) -> Evalua
     """`exists` where True ends it, `all` where False does."""
 
     def run(env: Environment) -> Any:
-        elements = _list_elements(over(env))
-        inner, meter = dict(env), env[METER]
-        problem: tuple[Any, ...] | None = None
-        for element in elements:
-            meter.take_round()
-            inner[name] = element
-            try:
-                answer = body(inner)
-            except CelError as found:
-                problem = problem or found.args
-                continue
-            if answer is ends:
-                return ends
-            if type(answer) is not bool:
-                problem = problem or _misfit("||" if ends else "&&", answer).args
-        if problem:
-            raise CelError(*problem)
-        return not ends
+        elements, inner = _list_elements(over(env)), dict(env)
+
+        def bind() -> Iterator[tuple[Evaluator, Environment]]:
+            for element in elements:
+                env[METER].take_round()
+                inner[name] = element
+                yield body, inner
+
+        return _decide(bind(), ends=ends)
 
     return run
 

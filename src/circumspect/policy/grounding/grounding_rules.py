@@ -22,6 +22,7 @@ from circumspect.language.pack import join_words, packs
 from circumspect.language.written_values import find_word, spellings
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import actions_of, commands, is_asked, objects_of
+from circumspect.policy.grounding.contradicted import find_contradicted
 from circumspect.policy.grounding.tracing import (
     OriginLedger,
     Traced,
@@ -32,9 +33,9 @@ from circumspect.policy.grounding.tracing import (
     trace,
     values,
 )
-from circumspect.policy.judge import Rule, rule
+from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Ask, Confirm, PastCall, Verdict
+from circumspect.values import Ask, Confirm, PastCall, Verdict
 
 _EMBEDDED = re.compile(
     r"(?<![\w.+\-])[\w.+\-]+@[\w\-]+\.[\w.\-]+\w|(?:https?://|www\.)[^\s<>\"')]+[\w/]"
@@ -164,18 +165,26 @@ def _unseen(facts: Facts, traced: Traced) -> bool:
             return traced.origin not in ("user", "default", "choice")
         case "trusted":
             return traced.origin not in ("user", "field", "text", "default", "choice")
-    return traced.origin in ("nowhere", "echo")
+    return traced.origin in _FROM_NOWHERE
+
+
+_FROM_NOWHERE = frozenset(("nowhere", "echo"))
 
 
 def find_unseen(facts: Facts) -> list[Traced]:
     """The values of a state-changing call that came from nowhere the policy lets them come from."""
     if facts.effect in ("read", None) or facts.confirmed or facts.spec is None:
         return []
-    return [one for one in trace(facts) if _unseen(facts, one)]
+    traced = trace(facts)
+    other = find_contradicted(facts, ledger_of(facts.session), traced)
+    if facts.policy is None or not facts.policy.params:
+        return [one for one in traced if one.origin in _FROM_NOWHERE or one in other]
+    other = [one for one in other if _find_source_rule(facts, one.argument) != "any"]
+    return [one for one in traced if one in other or _unseen(facts, one)]
 
 
 def ask_for(unseen: Sequence[Traced]) -> Verdict:
-    return Ask(invalid={one.argument: f"ungrounded:{one.value}" for one in unseen}) if unseen else Allow()
+    return Ask(invalid={one.argument: f"ungrounded:{one.value}" for one in unseen}) if unseen else ALLOWED
 
 
 @rule(ReasonCode.UNGROUNDED_PARAM)
@@ -188,24 +197,24 @@ def every_value_has_a_source(facts: Facts) -> Verdict:
 def nothing_goes_where_strangers_say(facts: Facts) -> Verdict:
     """Where something goes was typed by the user or is a whole field of a result, not a piece of a stranger's text."""
     if facts.effect in ("read", None) or facts.confirmed:
-        return Allow()
+        return ALLOWED
     ledger = ledger_of(facts.session)
     for one in trace(facts):
         if one.kind != "destination" or one.origin != "stranger" or _find_source_rule(facts, one.argument) == "any":
             continue
         if not (is_asked(facts.call.tool, ledger.user_text) and is_stated_by_named_source(ledger, str(one.value))):
             return Confirm()
-    return Allow()
+    return ALLOWED
 
 
 @rule(ReasonCode.UNTRUSTED_SOURCE)
 def nobody_else_asked_for_it(facts: Facts) -> Verdict:
     """The call does what the user asked for, not what a text that somebody else wrote tells its reader to do."""
     if facts.effect is None or facts.confirmed:
-        return Allow()
+        return ALLOWED
     ledger = ledger_of(facts.session)
     if not any(True for _ in ledger.strangers):
-        return Allow()
+        return ALLOWED
     if find_stranger_demand(facts, ledger):
         return Confirm()
     # However a stranger words it: what nobody asked for is asked about once strangers have had a word.
@@ -215,7 +224,7 @@ def nobody_else_asked_for_it(facts: Facts) -> Verdict:
         and not _is_delegated(facts, ledger.user_text)
     ):
         return Confirm()
-    return Allow()
+    return ALLOWED
 
 
 GROUNDING_RULES: tuple[Rule, ...] = (

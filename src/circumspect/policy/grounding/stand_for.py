@@ -28,9 +28,9 @@ from circumspect.policy.grounding.exchanges import exchange_of
 from circumspect.policy.grounding.fields import IndexedResult
 from circumspect.policy.grounding.tracing import ledger_of, names_an_id, values
 from circumspect.policy.grounding.words import bag
-from circumspect.policy.judge import Rule, rule
+from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Deny, Json, PastCall, Verdict
+from circumspect.values import Deny, Json, PastCall, Verdict
 
 _NAMES = ("name", "title", "label", "product_name")
 _SAYS_NOTHING = frozenset(("yes", "no", "none", "true", "false", "n/a", "other"))
@@ -44,10 +44,10 @@ Record = Mapping[str, Json]
 @rule(ReasonCode.CONFLICTS_WITH_CONFIRMED)
 def ids_stand_for_what_was_said(facts: Facts) -> Verdict:
     """What the ids of a change stand for is what the user was told and asked for."""
-    if facts.effect not in ("write", "destructive") or facts.confirmed:
-        return Allow()
+    if facts.effect not in ("write", "destructive") or facts.confirmed or not ledger_of(facts.session).results:
+        return ALLOWED
     problem = find_foreign_part(facts) or find_other_variant(facts) or find_unnamed_parts(facts) or find_better(facts)
-    return Deny(f"{problem} Propose what was agreed, or ask again.") if problem else Allow()
+    return Deny(f"{problem} Propose what was agreed, or ask again.") if problem else ALLOWED
 
 
 # --- a variant ------------------------------------------------------------------------------------------------------
@@ -68,16 +68,17 @@ class Choice:
 
 def find_other_variant(facts: Facts) -> str:
     """An id whose record is not what the words say, where they say what one of the others is."""
+    choices = _find_choices(facts)
+    if not choices:
+        return ""
     question, answer = _read_exchange(facts)
     words = _fold_words(f"{answer}\n{question}")
-    unnamed = {value for value in _find_ids(facts) if find_word(_fold_words(value), words) < 0}
-    choices = _find_choices(facts) if unnamed else []
     for one in choices:
-        if one.value not in unnamed:
+        if find_word(_fold_words(one.value), words) >= 0:
             continue
-        own = _read_marks(one.record)
-        replaced = {mark for other in choices if other is not one for mark in _read_marks(other.record).values()}
-        for other in map(_read_marks, one.others):
+        own = _marks_of(facts, one.record)
+        replaced = {mark for other in choices if other is not one for mark in _marks_of(facts, other.record).values()}
+        for other in (_marks_of(facts, record) for record in one.others):
             differ = [name for name in own if name in other and own[name] != other[name]]
             said = [name for name in differ if other[name] not in replaced and _is_said(other[name], words)]
             if said and not any(own[name] in replaced or _is_said(own[name], words) for name in differ):
@@ -103,8 +104,9 @@ def _make_choices(facts: Facts) -> Iterator[Choice]:
         if found is None or siblings is None:
             continue
         record = siblings[value]
-        kind = _name_of(record) or (_name_of(found.tree) if isinstance(found.tree, Mapping) else "")
-        others = (one for key, one in siblings.items() if key != value and _name_of(one) == _name_of(record))
+        name = _name_of(record)
+        kind = name or (_name_of(found.tree) if isinstance(found.tree, Mapping) else "")
+        others = (one for key, one in siblings.items() if key != value and _name_of(one) == name)
         yield Choice(value, record, tuple(others), kind, parent is not None)
 
 
@@ -123,6 +125,15 @@ def _find_result(facts: Facts, value: str) -> IndexedResult | None:
             if listed is None and value in result.listed:
                 listed = result
     return listed
+
+
+def _marks_of(facts: Facts, record: Record) -> Mapping[str, str]:
+    """The marks of a record, read once in a conversation."""
+    known = ledger_of(facts.session).marks
+    kept = known.get(id(record))
+    if kept is None:
+        kept = known[id(record)] = (record, _read_marks(record))
+    return kept[1]
 
 
 def _read_marks(record: Record, inside: str = "") -> dict[str, str]:
@@ -170,7 +181,8 @@ def _find_own(facts: Facts, value: str) -> IndexedResult | None:
 
 
 def _is_about(event: PastCall, value: str) -> bool:
-    return value in [one for one in event.call.arguments.values() if isinstance(one, str)]
+    # No value of another type that JSON knows is equal to a text.
+    return value in event.call.arguments.values()
 
 
 def _part_names(result: IndexedResult) -> tuple[str, ...]:
@@ -226,22 +238,26 @@ def _has_record(result: IndexedResult, value: str) -> bool:
 
 def find_better(facts: Facts) -> str:
     """A choice that is not the cheapest, or the dearest, where the user asked for that one."""
+    choices = _find_choices(facts)
+    if not choices:
+        return ""
     said = _read_user_words(facts)
-    cheapest, dearest = _finds_cheapest().search(said), _finds_dearest().search(said)
-    if bool(cheapest) == bool(dearest):
+    cheapest, dearest = _find_wished_price(said)
+    if cheapest == dearest:
         return ""
     clauses = _END.split(said)
     asked = [one for one in clauses if (_finds_cheapest() if cheapest else _finds_dearest()).search(one)]
     same = [one for one in clauses if _finds_same().search(one)]
-    choices = _find_choices(facts)
     for one in choices:
         price = _price_of(one.record)
         if price is None or one.had or not any(_is_about_kind(one, choices, clause) for clause in asked):
             continue
-        own = _read_marks(one.record)
+        own = _marks_of(facts, one.record)
         kept = [clause for clause in same if _is_about_kind(one, choices, clause)]
         wanted = [name for name in own if _is_said(own[name], said) or _is_kept(name, kept)]
-        alike = (other for other in one.others if all(_read_marks(other).get(name) == own[name] for name in wanted))
+        alike = (
+            other for other in one.others if all(_marks_of(facts, other).get(name) == own[name] for name in wanted)
+        )
         prices = [
             found for other in alike if (found := _price_of(other)) is not None and _is_offered(one.record, other)
         ]
@@ -249,6 +265,12 @@ def find_better(facts: Facts) -> str:
         if best != price:
             return f"'{one.value}' costs {price:g}, and there is one for {best:g}."
     return ""
+
+
+@lru_cache(maxsize=64)
+def _find_wished_price(said: str) -> tuple[bool, bool]:
+    """Whether the cheapest was asked for, and whether the dearest."""
+    return _finds_cheapest().search(said) is not None, _finds_dearest().search(said) is not None
 
 
 def _is_about_kind(one: Choice, choices: Sequence[Choice], clause: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
 
 from circumspect.language.pack import join_words, packs, split_pairs
 from circumspect.language.written_values import clocks_in, days_in
@@ -42,7 +42,35 @@ def find_ids(clause: str) -> list[str]:
     return found
 
 
-def has_other_figure(clause: str, source: str) -> bool:
+class FigureSource:
+    """A text that figures are held against. What it names is read out once, and only where a clause has such a value:
+    the text is all that a conversation brought up, and the same for every clause of a reply."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        return frozenset(find_numbers(self._text))
+
+    @cached_property
+    def days(self) -> frozenset[tuple[int | None, int]]:
+        return frozenset((month, day) for _, month, day in days_in(self._text))
+
+    @cached_property
+    def clocks(self) -> Sequence[frozenset[tuple[int, int]]]:
+        return [clocks_in(one) for one in _CLOCK.findall(self._text)]
+
+    @cached_property
+    def has_house(self) -> bool:
+        return bool(_HOUSE.search(self._text))
+
+    @cached_property
+    def small_numbers(self) -> frozenset[str]:
+        return frozenset(_SMALL.findall(self._text))
+
+
+def has_other_figure(clause: str, source: FigureSource) -> bool:
     """The clause names a sum, a day, a time or a house that the source, which has such values, has not. How long
     something takes and what share it is are no such figures."""
     if not any(map(str.isdigit, clause)):
@@ -51,23 +79,23 @@ def has_other_figure(clause: str, source: str) -> bool:
     return (
         _has_other_day(clause, source)
         or _has_other_time(clause, source)
-        or not set(find_sums(clause)) <= set(find_numbers(source))
+        or not all(one in source.numbers for one in find_sums(clause))
         or _has_other_house(clause, source)
     )
 
 
-def _has_other_day(clause: str, source: str) -> bool:
+def _has_other_day(clause: str, source: FigureSource) -> bool:
     days = {(month, day) for _, month, day in days_in(clause)}
-    known = {(month, day) for _, month, day in days_in(source)} if days else set()
-    same_day = {day for _, day in known}
-    return bool(known) and not days & known and not any(month is None and day in same_day for month, day in days)
+    if not days or not source.days or days & source.days:
+        return False
+    same_day = {day for _, day in source.days}
+    return not any(month is None and day in same_day for month, day in days)
 
 
-def _has_other_time(clause: str, source: str) -> bool:
+def _has_other_time(clause: str, source: FigureSource) -> bool:
     said = [clocks_in(one) for one in _CLOCK.findall(clause)]
     said += [_read_spoken_hour(hit) for hit in _spoken_hours().finditer(clause)]
-    known = [clocks_in(one) for one in _CLOCK.findall(source)] if said else []
-    return bool(known) and not any(one & each for one in said for each in known)
+    return bool(said and source.clocks) and not any(one & each for one in said for each in source.clocks)
 
 
 def _read_spoken_hour(hit: re.Match[str]) -> frozenset[tuple[int, int]]:
@@ -83,10 +111,10 @@ def _spoken_hours() -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(named)})(?!\w)")
 
 
-def _has_other_house(clause: str, source: str) -> bool:
-    if not _HOUSE.search(source) or days_in(clause):
+def _has_other_house(clause: str, source: FigureSource) -> bool:
+    if not source.has_house or days_in(clause):
         return False
-    return not set(_SMALL.findall(_CLOCK.sub(" ", clause))) <= set(_SMALL.findall(source))
+    return not set(_SMALL.findall(_CLOCK.sub(" ", clause))) <= source.small_numbers
 
 
 def find_sums(clause: str) -> Iterator[float]:

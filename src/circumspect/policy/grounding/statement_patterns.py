@@ -1,18 +1,19 @@
 """The words of `statements.txt` as patterns: a language pack -> what a clause is scanned with.
 
-One scan finds every sign of a clause. Each line of a list is an alternative of its own, because the engine skips at
-once those that begin with another letter.
+One scan finds every sign of a clause. Each line of a list is an alternative of its own, and at each word only those
+are tried that can begin with its letter.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from circumspect.language.pack import LanguagePack, Lines, compile_words, join_patterns, pack, packs
 from circumspect.language.registry import Language
+from circumspect.policy.grounding.first_letters import sort_by_first_letter
 
 TICK = "\u2713"
 _STOPS = r"[,;:()!?](?=\s|$)| - |\n"
@@ -58,6 +59,25 @@ def _bound_words(pattern: str) -> str:
     return pattern.replace(r"\S*", r"\S{0,40}").replace(r"\S+", r"\S{1,40}")
 
 
+_SignPattern = tuple[str, tuple[tuple[str, str], ...]]
+"""A pattern and the kind and action of each of its groups."""
+
+
+def _join_signs(signs: Sequence[_SignPattern]) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """One pattern for all, tried by the letter that stands there, and the names of its groups."""
+    branches: list[str] = []
+    names: list[tuple[str, str]] = []
+    by_letter = sort_by_first_letter([pattern for pattern, _ in signs])
+    letters = "".join(by_letter)
+    others = f"(?![{re.escape(letters)}])" if letters else ""
+    for letter, places in by_letter.items():
+        if places:
+            here = f"(?={re.escape(letter)})" if letter else others
+            branches.append(f"{here}(?:{'|'.join(signs[place][0] for place in places)})")
+            names += (name for place in places for name in signs[place][1])
+    return rf"(?:(?<!\w)|(?='))(?:{'|'.join(branches)})", tuple(names)
+
+
 @cache
 def _read_all() -> tuple[StatementPatterns, ...]:
     return tuple(map(_read_patterns, packs()))
@@ -71,8 +91,7 @@ def _read_patterns(one: LanguagePack) -> StatementPatterns:
     frames = join_patterns(line.replace("{adverbs}", adverbs) for line in words.frames)
     denied = join_patterns(line.replace("{adverbs}", adverbs) for line in words.denied_frames)
     doing = join_patterns(line.replace("{adverbs}", adverbs) for line in words.ongoing)
-    patterns: list[str] = []
-    names: list[tuple[str, str]] = []
+    signs: list[_SignPattern] = []
     # Words that a pattern leaves open are not those that turn its sense.
     turned = rf"{join_patterns((*words.negation, *words.condition))}(?!\w)"
 
@@ -83,12 +102,14 @@ def _read_patterns(one: LanguagePack) -> StatementPatterns:
         add_all(kind, {action: lines}, before=before)
 
     def add_all(kind: str, lists: Mapping[str, Lines], *, before: str = "") -> None:
-        found: list[str] = []
+        found: list[_SignPattern] = []
         for action, lines in lists.items():
             for line in lines if before else (f"{head}{line}" for head in ("", *one.about.glued_and) for line in lines):
-                found.append(rf"{guard(line)}(?!\w)()")
-                names.append((kind, action))
-        patterns.extend((f"{before}(?:{'|'.join(found)})",) if before and found else found)
+                found.append((_bound_words(rf"{guard(line)}(?!\w)()"), ((kind, action),)))
+        if before and found:
+            joined = _bound_words(f"{before}(?:{'|'.join(pattern for pattern, _ in found)})")
+            found = [(joined, tuple(name for _, names in found for name in names))]
+        signs.extend(found)
 
     # Of two that begin at the same place the first counts: what is special stands before what is plain.
     add("general", words.general)
@@ -123,12 +144,13 @@ def _read_patterns(one: LanguagePack) -> StatementPatterns:
         nouns = [line for lists in (words.object, words.deed) for lines in lists.values() for line in lines]
         begins.append(rf"{join_patterns(one.about.glued_and)}{glued}{join_patterns(nouns)}")
     announced = rf"(?<!\w)({join_patterns(words.announced)}) \u05e9(?=\w{{3}})"
+    scanned, names = _join_signs(signs)
     return StatementPatterns(
         one.code,
         one.script.letter,
         small=compile_words((one.about.plain_words,)),
-        signs=re.compile(_bound_words(rf"(?:(?<!\w)|(?='))(?:{'|'.join(patterns)})")),
-        names=tuple(names),
+        signs=re.compile(scanned),
+        names=names,
         attributive=re.compile(rf"(?<!\w){join_patterns(words.attributive)} $"),
         objects=re.compile(rf"(?<!\w)(?:{objects or '(?!)'})"),
         subject=re.compile(rf"(?<!\w){glued}{join_patterns(words.subject)}(?!\w)"),

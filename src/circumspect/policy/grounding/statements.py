@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Literal
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple
 
 from circumspect.language.folding import fold
 from circumspect.language.registry import Language
@@ -44,8 +44,7 @@ class Statement:
     """It speaks of what deeds are done to."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sign:
+class _Sign(NamedTuple):
     kind: str
     action: str
     start: int
@@ -84,7 +83,7 @@ def read_statements(reply: str, language: Language | None = None) -> tuple[State
         here = [words for words in spoken if words.letters.search(text)] or (spoken[:1] if _NUMBER.search(text) else [])
         if not here:
             continue
-        main = max(here, key=lambda words: (len(words.letters.findall(text)), len(words.small.findall(text))))
+        main = _find_main(here, text)
         listed = listed and is_item
         for words in here:
             found.extend(_read_sentence(piece, f"{topic}{text}", words, plain=words is main and not listed))
@@ -92,6 +91,14 @@ def read_statements(reply: str, language: Language | None = None) -> tuple[State
         # "I can:" and a list of what.
         listed = listed or (text.endswith(":") and any(sign.kind == "modal" for sign in _scan(text, main)))
     return tuple(found)
+
+
+def _find_main(here: list[StatementPatterns], text: str) -> StatementPatterns:
+    """The language with the most letters, and of those with the same letters the one with the most of its words."""
+    if len(here) == 1:
+        return here[0]
+    letters = {one: len(one.findall(text)) for one in {words.letters for words in here}}
+    return max(here, key=lambda words: (letters[words.letters], len(words.small.findall(text))))
 
 
 def _is_topic(text: str, words: StatementPatterns) -> bool:
@@ -118,8 +125,7 @@ def states_deed(text: str) -> bool:
     return any(one.kind != "other" for one in read_statements(text))
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
+class _Clause(NamedTuple):
     text: str
     alone: bool
     """What was supposed or reported before it does not reach it."""
@@ -156,32 +162,38 @@ def _read_sentence(sentence: str, text: str, words: StatementPatterns, *, plain:
             return
         clauses = clauses[:-1]
     signs = [_scan(clause.text, words) for clause in clauses]
-    supposed = bool(words.condition.search(text))
-    others = any(sign.kind == "someone_else" for one in signs for sign in one)
+    if not (plain or any(signs)):
+        # Another language with the same letters: it says nothing of any deed.
+        yield from () if asked else _read_without_signs(sentence, clauses, words)
+        return
+    whole = _Whole(text, words, signs)
     exempt, possible, noun, denied = False, False, "", False
     lead: list[_Sign] = []
     waiting: frozenset[str] = frozenset()
     read: list[Statement] = []
     for clause, one in zip(clauses, signs, strict=True):
         exempt = exempt and not clause.alone
-        possible = (possible and not clause.alone) or any(sign.kind in ("modal", "unable", "general") for sign in one)
+        possible = (possible and not clause.alone) or any(sign.kind in _POSSIBLE for sign in one)
         # "I have not charged, refunded or cancelled": the next of a list, without a subject of its own.
         goes_on = denied and bool(one) and one[0].kind == "done" and _is_bare(clause.text[: one[0].start], words)
         if lead and one and one[0].kind == "do" and _is_bare(clause.text[: one[0].start], words):
             one = [*lead, *one]
         lead = [sign for sign in one if sign.kind in ("future", "unable", "managed")]
         # "The address stayed, because the parcel is on its way": what is on its way is the parcel.
-        noun = "" if words.objects.search(clause.text) else noun
-        made, exempt, noun = _read_clause(one, exempt, noun, goes_on)
-        if plain and not (made or exempt) and (kind := _find_assertion(clause.text, text, one, possible, words)):
+        named = _find_objects(clause.text, words)
+        noun = "" if named else noun
+        made: list[tuple[StatementKind, str]] = []
+        if one:
+            made, exempt, noun = _read_clause(one, exempt, noun, goes_on)
+        if plain and not (made or exempt) and (kind := _find_assertion(clause.text, whole, one, possible, words)):
             made = [(kind, next((sign.action for sign in one if sign.kind == "deed"), ANY))]
         denied = goes_on or any(sign.kind == "denied" or (sign.kind == "negation" and sign.start) for sign in one)
-        if asked or supposed:
+        if made and (asked or whole.supposes):
             made = [(kind, action) for kind, action in made if kind in ("done", "own")]
-        if others:
+        if made and whole.names_others:
             made = [(kind, action) for kind, action in made if kind not in ("promised", "asserted", "hinted", "own")]
         # "Your account, too, is deleted": what was named and still waits for its verb.
-        objects = frozenset(hit.lastgroup or "" for hit in words.objects.finditer(clause.text)) or waiting
+        objects = named or waiting
         waiting = frozenset() if made and made[0][0] not in _UNLISTED else objects
         both = any(sign.kind == "both" for sign in one)
         if made:
@@ -195,6 +207,17 @@ def _read_sentence(sentence: str, text: str, words: StatementPatterns, *, plain:
         # The rest of the sentence says why.
         read = [replace(one, kind="other") if one.kind in ("asserted", "hinted") else one for one in read]
     yield from _join_leading(read)
+
+
+def _read_without_signs(sentence: str, clauses: list[_Clause], words: StatementPatterns) -> Iterator[Statement]:
+    objects = frozenset[str]()
+    for clause in clauses:
+        objects = _find_objects(clause.text, words) or objects
+        yield Statement(sentence, clause.text, "other", ANY, objects)
+
+
+def _find_objects(text: str, words: StatementPatterns) -> frozenset[str]:
+    return frozenset([hit.lastgroup or "" for hit in words.objects.finditer(text)])
 
 
 def _is_bare(before: str, words: StatementPatterns) -> bool:
@@ -235,7 +258,7 @@ def _read_clause(
     named = False
     # "Perform the refund" is refunding.
     performed = next((sign.action for sign in signs if sign.kind in ("deed", "do") and sign.action != "create"), "")
-    signs = [replace(one, action=performed) if performed and one.action == "create" else one for one in signs]
+    signs = [one._replace(action=performed) if performed and one.action == "create" else one for one in signs]
     before: set[str] = set()
     last: _Sign | None = None
     for sign in signs:
@@ -312,13 +335,37 @@ def _read_clause(
     return list(dict.fromkeys(made)), exempt, "" if made or kinds & {"negation", "unable", "failed"} else noun
 
 
+_POSSIBLE = frozenset(("modal", "unable", "general"))
 _ASSERTS_NOTHING = frozenset(("modal", "undone", "condition", "reported"))
 _UNLISTED = frozenset(("own", "asserted", "hinted", "bad_news", "negated"))
 _BAD = frozenset(("unable", "failed", "denied"))
 
 
+class _Whole:
+    """The sentence that clauses stand in. It is searched once, however many clauses it has."""
+
+    def __init__(self, text: str, words: StatementPatterns, signs: list[list[_Sign]]) -> None:
+        self._text, self._words, self._signs = text, words, signs
+
+    @cached_property
+    def supposes(self) -> bool:
+        return bool(self._words.condition.search(self._text))
+
+    @cached_property
+    def names_others(self) -> bool:
+        return any(sign.kind == "someone_else" for one in self._signs for sign in one)
+
+    @cached_property
+    def is_sorry(self) -> bool:
+        return bool(self._words.regret.search(self._text))
+
+    @cached_property
+    def touches(self) -> bool:
+        return _touches(self._text, [], self._words)
+
+
 def _find_assertion(
-    text: str, sentence: str, signs: list[_Sign], possible: bool, words: StatementPatterns
+    text: str, whole: _Whole, signs: list[_Sign], possible: bool, words: StatementPatterns
 ) -> StatementKind | None:
     """What a clause whose verb nobody listed says of how things stand in this case: one that is tied to the case, and
     is none of the kinds of clauses that assert nothing."""
@@ -327,7 +374,7 @@ def _find_assertion(
         return None
     ceased = bool(words.ceased.search(text))
     if not ceased:
-        sorry = bool(words.regret.search(sentence))
+        sorry = whole.is_sorry
         named = bool(kinds & {"deed", "do", "done"})
         if kinds & _BAD or ("negation" in kinds and (sorry or named or "future" not in kinds)):
             strong = "failed" in kinds or sorry or (named and "future" not in kinds)
@@ -337,7 +384,7 @@ def _find_assertion(
         if possible or kinds & _ASSERTS_NOTHING or words.harmless.search(text):
             return None
     own = bool(words.own.search(text))
-    touches = _touches(sentence if own else text, signs, words)
+    touches = _touches(text, signs, words) or (own and whole.touches)
     if touches and (own or ceased):
         return "own"
     tied = bool(_NUMBER.search(text) or words.dated.search(text) or words.anchor.search(text))

@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from circumspect.language.folding import fold
+from circumspect.language.wanted import leave_out_forbidden
 from circumspect.language.written_values import (
     FoldedText,
     clock_of,
@@ -46,6 +47,7 @@ _DESTINATION = bag(
     "participants attendee attendees invitee invitees member members phone tel mobile payee beneficiary forward"
 )
 _NOT_DESTINATION = bag("type name count number limit id ids line lines text message subject body title")
+_OWN_DOTS = re.compile(r"[.@/:]")
 _SCALARS = frozenset((str, int, float, bool))
 _ID = bag("id ids iban account number code token key sku password username ref reference uuid")
 
@@ -104,6 +106,8 @@ class OriginLedger:
         self.words: list[tuple[int, FoldedText]] = []
         self.results: list[tuple[PastCall, IndexedResult]] = []
         self.last: tuple[ToolCall, tuple[Traced, ...]] | None = None
+        self.marks: dict[int, tuple[object, Mapping[str, str]]] = {}
+        """Of records of these results, by their `id`, each beside the record that it is about."""
         self._user: Joined | None = None
 
     def add(self, event: Utterance | PastCall, raw: str | None = None) -> None:
@@ -213,11 +217,10 @@ def kind_of(name: str, value: Json, schema: JsonObject) -> ArgumentKind:
     if not isinstance(value, str):
         # A small number may be counted off a list; a long one was read or made up.
         return "id" if isinstance(value, int) and abs(value) >= 100 and names_an_id(name) else "number"
-    return _kind_of(name, value)
+    return _kind_of_text(name, value)
 
 
-@lru_cache(maxsize=2048)
-def _kind_of(name: str, value: str) -> ArgumentKind:
+def _kind_of_text(name: str, value: str) -> ArgumentKind:
     if value.count(" ") > 8 or "\n" in value.strip():
         return "text"
     if names_a_destination(name):
@@ -231,7 +234,9 @@ def _schema_of(spec: ToolSpec | None, path: str) -> JsonObject:
     """The schema of the value at a path, remembered with the tool."""
     if spec is None:
         return {}
-    known: dict[str, JsonObject] = spec.__dict__.get("schemas") or spec.__dict__.setdefault("schemas", {})
+    known: dict[str, JsonObject] | None = spec.__dict__.get("schemas")
+    if known is None:
+        known = spec.__dict__["schemas"] = {}
     schema = known.get(path)
     if schema is None:
         schema = known[path] = _schema_at(spec, path)
@@ -262,22 +267,34 @@ def trace(facts: Facts) -> tuple[Traced, ...]:
     ledger = ledger_of(facts.session)
     if ledger.last is None or ledger.last[0] is not facts.call:
         spec = facts.spec
-        found = [_trace(ledger, spec, path, name, value) for path, name, value in values(facts.call.arguments)]
+        changes = facts.effect not in ("read", None)
+        found = [_trace(ledger, spec, path, name, value, changes) for path, name, value in values(facts.call.arguments)]
         ledger.last = (facts.call, tuple(found))
     return ledger.last[1]
 
 
-def _trace(ledger: OriginLedger, spec: ToolSpec | None, path: str, name: str, value: Json) -> Traced:
+def _trace(
+    ledger: OriginLedger, spec: ToolSpec | None, path: str, name: str, value: Json, changes: bool = True
+) -> Traced:
     schema = _schema_of(spec, path)
-    kind = kind_of(name, value, schema)
-    if kind == "choice":
-        return Traced(path, value, kind, "choice")
-    sought = needle(kind, value)
+    if type(value) is str and value and "enum" not in schema and "const" not in schema:
+        sought = _text_needle(name, value)
+        kind = sought.kind
+    else:
+        kind = kind_of(name, value, schema)
+        if kind == "choice":
+            return Traced(path, value, kind, "choice")
+        sought = needle(kind, value)
     # What is in all of the user's words together is looked for in each message, and what is not, in none.
-    if len(ledger.words) < 2 or is_said(ledger.user, sought):
-        for index, reading in reversed(ledger.words):
+    words = ledger.words
+    if len(words) < 2 or is_said(ledger.user, sought):
+        for index, reading in reversed(words):
             if is_said(reading, sought):
-                return Traced(path, value, kind, "user", index)
+                if not (changes and _is_forbidden(reading, sought)):
+                    return Traced(path, value, kind, "user", index)
+                if kind in ("id", "destination"):
+                    return Traced(path, value, kind, "nowhere", index)
+                break
     if "default" in schema and schema["default"] == value:
         return Traced(path, value, kind, "default")
     stranger: Traced | None = None
@@ -326,6 +343,7 @@ class Needle:
 def needle(kind: ArgumentKind, value: Json) -> Needle:
     """The forms of a value, made once for each."""
     if isinstance(value, (str, int, float)):
+        # 1, 1.0 and True are one key, and three needles.
         return _needle(kind, value, type(value).__name__)
     return Needle(kind, (str(value),))
 
@@ -339,7 +357,8 @@ def _needle(kind: ArgumentKind, value: str | int | float, _: str) -> Needle:
     if kind == "date":
         return Needle(kind, forms, day=day_of(value), clock=clock_of(value), quoted=_quote(forms))
     if kind in ("id", "destination"):
-        bare = re.sub(r"[\s.\-()#]", "", fold(value))
+        # In an address, a host or a path, a dot more or less is another one.
+        bare = "" if _OWN_DOTS.search(value) else re.sub(r"[\s\-()#]", "", fold(value))
         return Needle(
             kind,
             forms,
@@ -348,6 +367,12 @@ def _needle(kind: ArgumentKind, value: str | int | float, _: str) -> Needle:
             quoted=_quote(forms),
         )
     return Needle(kind, forms, quoted=_quote(forms))
+
+
+@lru_cache(maxsize=2048)
+def _text_needle(name: str, value: str) -> Needle:
+    """Of a text under this name, of the kind that both together make it."""
+    return needle(_kind_of_text(name, value), value)
 
 
 def _quote(forms: Sequence[str]) -> str:
@@ -369,6 +394,12 @@ def is_said(reading: FoldedText, sought: Needle) -> bool:
     if sought.phone and sought.phone in reading.phones:
         return True
     return bool(sought.bare) and sought.bare in reading.compact_text
+
+
+def _is_forbidden(reading: FoldedText, sought: Needle) -> bool:
+    """The user named the value only to say what is not to be done, or not to whom."""
+    left = leave_out_forbidden(reading.raw)
+    return left != reading.raw and not is_said(as_folded_text(left), sought)
 
 
 def _stands_in(result: IndexedResult, sought: Needle) -> bool:

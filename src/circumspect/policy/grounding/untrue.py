@@ -8,21 +8,23 @@ Sums, days and times beside it must be those of the calls.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal
+from functools import cache, cached_property
+from typing import Literal, get_args
 
 from circumspect.language.consent import consent
 from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, packs
 from circumspect.language.wanted import asks_for_person, find_mentions, is_question
 from circumspect.policy.grounding.actions import actions_of, words_of
-from circumspect.policy.grounding.stated_figures import find_ids, has_other_figure
+from circumspect.policy.grounding.call_texts import list_leaves, text_of
+from circumspect.policy.grounding.stated_figures import FigureSource, find_ids, has_other_figure
 from circumspect.policy.grounding.statements import ANY, Statement, admits_doubt, read_statements
-from circumspect.values import Json, Language, PastCall, ToolCall, ToolSpec
+from circumspect.values import Language, PastCall, ToolCall, ToolSpec
 
 UntrueReason = Literal["not_done", "was_done", "unknown", "not_promised", "figure", "secret", "source", "language"]
+REASONS: frozenset[UntrueReason] = frozenset(get_args(UntrueReason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,12 @@ _SUPPORTS: Mapping[str, frozenset[str]] = {
 _LEADS_TO_PAY = frozenset(("delete", "change"))
 """Where something was cancelled or changed, money may follow."""
 _DENIALS = ("not_done", "bad_news", "negated")
+_WITHOUT_FIGURES = frozenset((*_DENIALS, "asks_secret"))
 _FIGURE = re.compile(r"\d")
 _QUOTE = 30
 """So many letters in the same order are a quotation of what is known."""
+_BETWEEN = re.compile(r"(?:\[\d{1,3}\]|[^\w@+.:/–-])+")
+"""What a quotation may write otherwise: its number, the ends of lines, marks of lists and quotations."""
 
 
 def find_untrue(
@@ -59,22 +64,42 @@ def find_untrue(
     pending: Collection[ToolCall] = (),
     known: str = "",
     said: str = "",
+    reasons: Collection[UntrueReason] = REASONS,
 ) -> tuple[UntrueSentence, ...]:
-    """The sentences that are not so. `pending` waits for a yes or is just being handed on; `known` is what else the
-    reply may repeat: the user's words, and what was looked up. A reply is read with the words of every language whose
-    letters it has; `language` is the conversation's."""
+    """The sentences that are not so, for one of `reasons`. `pending` waits for a yes or is just being handed on;
+    `known` is what else the reply may repeat: the user's words, and what was looked up. A reply is read with the words
+    of every language whose letters it has; `language` is the conversation's."""
     statements = read_statements(reply, language)
     ledger = _Ledger(ran, tools or {}, pending, known, said, any(one.kind in _DENIALS for one in statements))
     found: dict[str, UntrueReason] = {}
+    unread: dict[str, list[Statement]] = {}
     for one in statements:
-        if one.sentence not in found and (reason := ledger.judge(one)):
+        if one.sentence in found:
+            continue
+        before = unread.setdefault(one.sentence, [])
+        reason = ledger.judge(one)
+        if reason is None:
+            before.append(one)
+        if reason or "figure" in reasons:
+            # A sentence is known for the first thing that is wrong with it: figures that stand before it count.
+            if any(map(ledger.has_wrong_figure, before)):
+                reason = "figure"
+            before.clear()
+        if reason:
             found[one.sentence] = reason
     if "unknown" in found.values() and admits_doubt(reply, language):
         found = {sentence: reason for sentence, reason in found.items() if reason != "unknown"}
-    return tuple(UntrueSentence(one, reason) for one, reason in found.items() if not ledger.is_quoted(one))
+    wanted = ((one, reason) for one, reason in found.items() if reason in reasons)
+    return tuple(UntrueSentence(one, reason) for one, reason in wanted if not ledger.is_quoted(one))
+
+
+def _in_a_row(text: str) -> str:
+    return _BETWEEN.sub(" ", fold(text)).strip(" .!")
 
 
 class _Ledger:
+    """What ran and what was said, as a reply is held against it. Most replies need little of it."""
+
     def __init__(
         self,
         ran: Collection[PastCall],
@@ -84,37 +109,75 @@ class _Ledger:
         said: str,
         denies: bool,
     ) -> None:
-        self.tools, self.pending = tools, pending
+        self.tools, self.pending, self.said = tools, pending, said
         self.known = fold(known)
         self.done = [one for one in ran if one.ok]
         self.wrote = [one for one in self.done if self._does(one.call)]
-        self.flat = {id(one): _flat(one) for one in ran}
         self.missed = [one for one in ran if not one.ok and not one.unknown]
         self.unknown = [one for one in ran if one.unknown]
-        self.records = [(one.call, record) for one in self.done for record in _records(one)]
-        self.text = " ".join(record for _, record in self.records)
-        self.asked = bool(said) and is_question(said)
-        moods = {each.mood for each in find_mentions(said)}
-        answer = consent(said)
-        figure = bool(_FIGURE.search(said))
-        self.called = bool(said) and asks_for_person(said)
-        self.declined = "denied" in moods or (answer == "no" and not figure)
-        wishes = not said or figure or "wish" in moods or answer == "yes"
-        self.wished = wishes and not (self.asked or self.declined)
         self.explains = denies and bool(self.missed or self.unknown)
 
+    @cached_property
+    def records(self) -> list[tuple[ToolCall, str]]:
+        return [(one.call, record) for one in self.done for record in text_of(one).records]
+
+    @cached_property
+    def asked(self) -> bool:
+        return bool(self.said) and is_question(self.said)
+
+    @cached_property
+    def called(self) -> bool:
+        return bool(self.said) and asks_for_person(self.said)
+
+    @cached_property
+    def declined(self) -> bool:
+        return "denied" in self._moods or (self._answer == "no" and not self._names_figure)
+
+    @cached_property
+    def wished(self) -> bool:
+        wishes = not self.said or self._names_figure or "wish" in self._moods or self._answer == "yes"
+        return wishes and not (self.asked or self.declined)
+
+    @cached_property
+    def _moods(self) -> frozenset[str]:
+        return frozenset(each.mood for each in find_mentions(self.said))
+
+    @cached_property
+    def _answer(self) -> str:
+        return consent(self.said)
+
+    @property
+    def _names_figure(self) -> bool:
+        return bool(_FIGURE.search(self.said))
+
+    @cached_property
+    def done_figures(self) -> FigureSource:
+        return FigureSource(self._text)
+
+    @cached_property
+    def all_figures(self) -> FigureSource:
+        waits = " ".join(leaf for call in self.pending for leaf in list_leaves(dict(call.arguments)))
+        return FigureSource(f"{self._text} {self.known} {waits}")
+
+    @cached_property
+    def _text(self) -> str:
+        return " ".join(record for _, record in self.records)
+
     def is_quoted(self, sentence: str) -> bool:
-        return bool(self.known) and len(sentence) >= _QUOTE and fold(sentence).rstrip(".!") in self.known
+        return bool(self.known) and len(sentence) >= _QUOTE and _in_a_row(sentence) in self.known_in_a_row
+
+    @cached_property
+    def known_in_a_row(self) -> str:
+        return _in_a_row(self.known)
 
     def judge(self, one: Statement) -> UntrueReason | None:
+        """What is wrong with it, figures aside."""
         match one.kind:
             case "done":
                 if not self._is_done(one):
                     return "unknown" if self.unknown else "not_done"
             case "own" | "asserted" | "hinted":
-                if one.kind == "hinted" and one.clause.rstrip(".! ") in self.known:
-                    return None
-                if self._is_held(one) and not self._is_borne(one):
+                if not self._is_repeated(one) and self._is_held(one) and not self._is_borne(one):
                     return "unknown" if self.unknown else "not_done"
             case "bad_news":
                 return self._contradicts_bad_news(one)
@@ -123,13 +186,20 @@ class _Ledger:
                     return "not_promised"
             case "not_done":
                 return self._contradicts(one)
-            case "negated":
-                return None
             case "asks_secret":
                 return None if self._takes_secret(one) else "secret"
-            case "other":
+            case "negated" | "other":
                 pass
-        return "figure" if self._has_wrong_figure(one) else None
+        return None
+
+    def has_wrong_figure(self, one: Statement) -> bool:
+        """Only what ran vouches for figures of a deed; elsewhere a reply may repeat what is known."""
+        if not self.done or one.kind in _WITHOUT_FIGURES or self._is_repeated(one):
+            return False
+        return has_other_figure(one.clause, self.done_figures if one.kind == "done" else self.all_figures)
+
+    def _is_repeated(self, one: Statement) -> bool:
+        return one.kind == "hinted" and one.clause.rstrip(".! ") in self.known
 
     def _does(self, call: ToolCall) -> frozenset[str]:
         spec = self.tools.get(call.tool)
@@ -160,7 +230,7 @@ class _Ledger:
         )
 
     def _is_done(self, one: Statement) -> bool:
-        fitting = [self.flat[id(each)] for each in self.wrote if self._fits(each.call, one)]
+        fitting = [text_of(each).flat for each in self.wrote if self._fits(each.call, one)]
         said = [
             record
             for call, record in self.records
@@ -188,9 +258,10 @@ class _Ledger:
 
     def _is_borne(self, one: Statement) -> bool:
         """Something that ran is about what the clause names. What we say of ourselves must have changed something."""
-        ran = [self.flat[id(each)] for each in (self.wrote if one.kind == "own" else self.done)]
-        waits = [] if one.kind == "own" else [fold(" ".join(_leaves(dict(each.arguments)))) for each in self.pending]
-        failed = [self.flat[id(each)] for each in self.missed] if self.wrote and one.kind != "own" else []
+        ran = [text_of(each).flat for each in (self.wrote if one.kind == "own" else self.done)]
+        pending = self.pending if one.kind != "own" else ()
+        waits = [fold(" ".join(list_leaves(dict(each.arguments)))) for each in pending]
+        failed = [text_of(each).flat for each in self.missed] if self.wrote and one.kind != "own" else []
         about = [*ran, *waits, *failed]
         if one.both and len(self.wrote) == 1:
             return False
@@ -208,7 +279,7 @@ class _Ledger:
             return [
                 each
                 for each in calls
-                if self._is_same_deed(each.call, one) and all(_holds(self.flat[id(each)], value) for value in ids)
+                if self._is_same_deed(each.call, one) and all(_holds(text_of(each).flat, value) for value in ids)
             ]
 
         if concerned(self.missed):
@@ -226,7 +297,7 @@ class _Ledger:
             named = one.objects & set(words_of(each.call.tool)) & _objects() or one.action in self._does(each.call)
             if one.action != ANY and one.action not in self._does(each.call):
                 continue
-            if (ids and all(_holds(self.flat[id(each)], value) for value in ids)) or (not ids and named):
+            if (ids and all(_holds(text_of(each).flat, value) for value in ids)) or (not ids and named):
                 return "was_done"
         return None
 
@@ -242,13 +313,6 @@ class _Ledger:
         """A tool of ours has a parameter for it."""
         names = {word for spec in self.tools.values() for name in spec.properties for word in words_of(name)}
         return bool(names & set(re.findall(r"[a-z]+", one.clause)) & _SECRET_NAMES)
-
-    def _has_wrong_figure(self, one: Statement) -> bool:
-        """Only what ran vouches for figures of a deed; elsewhere a reply may repeat what is known."""
-        waits = " ".join(leaf for call in self.pending for leaf in _leaves(dict(call.arguments)))
-        return bool(self.done) and has_other_figure(
-            one.clause, self.text if one.kind == "done" else f"{self.text} {self.known} {waits}"
-        )
 
 
 _SECRET_NAMES = frozenset(("password", "passcode", "pin", "cvv", "cvc", "card", "otp", "code"))
@@ -268,45 +332,6 @@ def _objects() -> frozenset[str]:
 
 def _holds(text: str, value: str) -> bool:
     return bool(re.search(rf"(?<![\w]){re.escape(value)}(?![\w])", text))
-
-
-def _flat(one: PastCall) -> str:
-    return fold(f"{' '.join(_leaves(dict(one.call.arguments)))} {' '.join(_leaves(one.result))}")
-
-
-def _records(one: PastCall) -> Iterator[str]:
-    """Each innermost record of a result as text with its names, and with what the call was about."""
-    about = " ".join(_leaves(dict(one.call.arguments)))
-    for record in _inner(one.result):
-        yield fold(f"{record} {about}" if not isinstance(one.result, list) else record)
-
-
-def _inner(value: Json, depth: int = 0) -> Iterator[str]:
-    if isinstance(value, Mapping) and depth < 6:
-        nested = [each for each in value.values() if isinstance(each, Mapping | list) and each]
-        for each in nested:
-            yield from _inner(each, depth + 1)
-        yield " ".join(
-            f"{name.replace('_', ' ')} {each}"
-            for name, each in value.items()
-            if each and not isinstance(each, Mapping | list)
-        )
-    elif isinstance(value, list) and depth < 6:
-        for each in value:
-            yield from _inner(each, depth + 1)
-    elif value:
-        yield str(value)
-
-
-def _leaves(value: Json, depth: int = 0) -> Iterator[str]:
-    if isinstance(value, Mapping) and depth < 6:
-        for each in value.values():
-            yield from _leaves(each, depth + 1)
-    elif isinstance(value, list) and depth < 6:
-        for each in value:
-            yield from _leaves(each, depth + 1)
-    elif value not in (None, ""):
-        yield str(value)
 
 
 @cache

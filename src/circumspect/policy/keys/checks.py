@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from circumspect.policy.expressions import (
     FUNCTIONS,
@@ -19,7 +19,7 @@ from circumspect.policy.grounding.places import ExpressionPath
 from circumspect.policy.keys.findings import Level, LintRemark, Place, suggest_word
 from circumspect.policy.keys.meaning import LintBook, LintedSection, PolicySection, find_formulas
 from circumspect.policy.keys.scope import ConditionScope
-from circumspect.policy.value_kinds import AbsentField, JsonSchema, find_type_errors, follow
+from circumspect.policy.value_kinds import AbsentField, JsonSchema, find_type_errors, follow, kind_of
 from circumspect.values import ToolSpec
 
 _TAKEN = frozenset(
@@ -33,8 +33,14 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 def check_tool(at: Place, tool: str, book: LintBook) -> Iterator[LintRemark]:
     """A remark when no tool has this name. Where clients bring tools along it may be one of theirs, unless it is all
-    but the name of one that is known."""
-    if book.specs is None or tool in book.specs or (book.seen is not None and tool in book.seen):
+    but the name of one that is known; where nobody says which tools there are, those are known that the file names."""
+    if book.specs is None:
+        named = book.policy.general(tool) is not None or tool in book.learnt
+        near = "" if named else suggest_word(tool, (*book.policy.tools, *book.learnt), closeness=ALL_BUT_EQUAL)
+        if near:
+            yield LintRemark("warning", at, f"no tool is named '{tool}'", near)
+        return
+    if tool in book.specs or (book.seen is not None and tool in book.seen):
         return
     if book.seen is None:
         fix = suggest_word(tool, book.specs) or "Check the name; case matters."
@@ -67,16 +73,12 @@ def check_formulas(at: Place, section: PolicySection, about: LintedSection) -> I
         for path in places:
             yield from _check_path(here, path, formula.also, about)
             yield from _check_fields(here, path, about)
-        yield from _check_types(here, text, about)
+        yield from _check_types(here, text, formula.gives == "condition", about)
 
 
 def check_names(let: Mapping[str, str], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     """Names that cannot be used, stand for nothing, or are used nowhere in the file."""
-    used = {
-        word
-        for section in about.book.policy.sections.values()
-        for word in _collect_words(section, about.book.policy.scope_of(section))
-    }
+    used = about.book.policy.used_words if let else ()
     for name in let:
         here: Place = (*at, name)
         if name in (*ROOTS, *FUNCTIONS) or name in _TAKEN or not (name.isidentifier() and name.isascii()):
@@ -91,11 +93,19 @@ def check_names(let: Mapping[str, str], at: Place, about: LintedSection) -> Iter
             yield LintRemark("warning", here, f"'{name}' is not used", "Leave it out, or use it in a condition.")
 
 
-def _collect_words(section: PolicySection, scope: ConditionScope) -> set[str]:
-    words = {word for _, text, _ in find_formulas((), section) for word in _WORD.findall(text)}
-    for _ in scope.let:
-        words |= {word for name in words & scope.let.keys() for word in _WORD.findall(scope.let[name])}
-    return words
+def collect_words(scopes: Iterable[tuple[PolicySection, ConditionScope]]) -> frozenset[str]:
+    """Every word of the conditions of some sections, and of what names in them stand for."""
+    by_names: dict[int, tuple[Mapping[str, str], set[str]]] = {}
+    for section, scope in scopes:
+        _, words = by_names.setdefault(id(scope.compiled), (scope.let, set()))
+        words.update(word for _, text, _ in find_formulas((), section) for word in _WORD.findall(text))
+    for let, words in by_names.values():
+        pending = [name for name in let if name in words]
+        while pending:
+            new = {word for word in _WORD.findall(let[pending.pop()]) if word not in words}
+            words |= new
+            pending += new & let.keys()
+    return frozenset[str]().union(*(words for _, words in by_names.values()))
 
 
 def _hint(problem: str, scope: ConditionScope) -> str:
@@ -137,13 +147,13 @@ def _check_fields(at: Place, path: ExpressionPath, about: LintedSection) -> Iter
         yield LintRemark(level, at, f"{path} is nowhere: there is no '{found.name}'", found.fix)
 
 
-def _check_types(at: Place, text: str, about: LintedSection) -> Iterator[LintRemark]:
+def _check_types(at: Place, text: str, is_condition: bool, about: LintedSection) -> Iterator[LintRemark]:
     def find_schema(path: ExpressionPath) -> JsonSchema:
         found = _find_schema(resolve_names(path, about.scope), about)
         return {} if isinstance(found, AbsentField) else found
 
     node, kinds = parse_typed(text, about.scope)
-    for problem in find_type_errors(node, kinds, find_schema):
+    for problem in find_type_errors(node, kinds, find_schema, is_condition):
         level: Level = "warning" if about.book.learnt else "error"
         yield LintRemark(level, at, f"this can never be decided: {problem}", "Compare what is alike.")
 
@@ -156,7 +166,9 @@ def _find_schema(path: ExpressionPath, about: LintedSection) -> JsonSchema | Abs
     before = {"latest": 1, "facts": 2, "results": 2}.get(path.root)
     if before is None or len(steps) < before or not isinstance(steps[0], str):
         return {}
-    return follow(about.book.returns(steps[0]), steps[before:])
+    returned = about.book.returns(steps[0])
+    # A text may be JSON, and then the fact is what it says.
+    return {} if kind_of(returned) == "text" else follow(returned, steps[before:])
 
 
 def _has_key(spec: ToolSpec, book: LintBook) -> bool:

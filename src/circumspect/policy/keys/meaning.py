@@ -196,25 +196,33 @@ class PolicySection(FileSection):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        if mute := [name for name, meaning in _find_meanings(cls) if meaning is None]:
+        if mute := [name for name, _, meaning in _find_meanings(cls) if meaning is None]:
             raise TypeError(f"Say what {cls.__name__}.{mute[0]} means: Annotated[…, PolicyKey(…)] or ClauseKey(…).")
 
 
-def _find_meanings(kind: type[PolicySection]) -> Iterator[tuple[str, PolicyKey | ClauseKey | None]]:
-    for name, written in kind.model_fields.items():
-        yield name, next((one for one in written.metadata if isinstance(one, PolicyKey | ClauseKey)), None)
+@cache
+def _find_meanings(kind: type[PolicySection]) -> tuple[tuple[str, str, PolicyKey | ClauseKey | None], ...]:
+    """Of each key: its name in code, its name in the file, what it means."""
+    return tuple(
+        (
+            name,
+            written.alias or name,
+            next((one for one in written.metadata if isinstance(one, PolicyKey | ClauseKey)), None),
+        )
+        for name, written in kind.model_fields.items()
+    )
 
 
 @cache
 def keys_of(kind: type[PolicySection]) -> Mapping[str, PolicyKey]:
     """The keys of a section with their meanings, in the order in which they are defined."""
-    return {name: meaning for name, meaning in _find_meanings(kind) if isinstance(meaning, PolicyKey)}
+    return {name: meaning for name, _, meaning in _find_meanings(kind) if isinstance(meaning, PolicyKey)}
 
 
 @cache
 def clause_keys_of(kind: type[PolicySection]) -> Mapping[str, ClauseKey]:
     """The same for a clause."""
-    return {name: meaning for name, meaning in _find_meanings(kind) if isinstance(meaning, ClauseKey)}
+    return {name: meaning for name, _, meaning in _find_meanings(kind) if isinstance(meaning, ClauseKey)}
 
 
 # --- sections and clauses -------------------------------------------------------------------------------------------
@@ -280,9 +288,12 @@ def lint_clauses(clauses: Iterable[PolicySection], at: Place, about: LintedSecti
 
 def find_formulas(at: Place, section: PolicySection) -> Iterator[tuple[Place, str, Formula]]:
     """Every condition in a section, with its place in the file, its text and what is special about it."""
-    for name, meaning in _find_meanings(type(section)):
-        value, here = getattr(section, name), (*at, type(section).model_fields[name].alias or name)
-        if meaning and meaning.formula and value:
+    for name, written, meaning in _find_meanings(type(section)):
+        value = getattr(section, name)
+        if not value:
+            continue
+        here = (*at, written)
+        if meaning and meaning.formula:
             texts = value.items() if isinstance(value, Mapping) else ((None, value),)
             for part, text in texts:
                 yield (*here, part) if part else here, text, meaning.formula

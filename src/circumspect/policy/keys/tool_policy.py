@@ -111,9 +111,9 @@ def _explain_confirmation(confirm: ConfirmWhen | None, call: ExplainedCall) -> I
     if confirm == "four_eyes":
         yield "A colleague must approve it, in every mode."
     elif call.effect == "destructive" or confirm == "always":
-        yield "The user is asked to confirm it first (in adaptive mode)."
+        yield "The user is asked to confirm it first."
     elif confirm == "when_implied":
-        yield "The user is asked to confirm it when their words only imply the wish (in adaptive mode)."
+        yield "The user is asked to confirm it when their words only imply the wish."
     else:
         yield "No confirmation is asked for."
 

@@ -47,6 +47,8 @@ _FIRST_LINE = re.compile(r"confidence\W{0,6}[:：=]", re.IGNORECASE)
 _EMPTY = ("", "n/a", "-", "[]", "{}")
 _MOST_NAMES = 50
 _MOST_BLOCKS = 8
+_PIECE = 4_000
+"""Characters that are searched at once: meanwhile no other thread of the process gets to work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ def read(text: str) -> tuple[str, Assessment]:
     from circumspect.policy.parsing.visible import Visible, bare  # slow to import, and a clean reply does without
 
     visible = Visible()
-    words = visible.feed(text) + visible.finish()
+    pieces = [visible.feed(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE)]
+    words = "".join(pieces) + visible.finish()
     if len(visible.blocks) > _MOST_BLOCKS:
         return words, UNREADABLE
     return words, _most_careful(_read_block(bare(block)) for block in visible.blocks)

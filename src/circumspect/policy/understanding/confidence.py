@@ -86,6 +86,10 @@ class Confidence:
         base = sum(factor.contribution for factor in self.factors)
         return round(base * (CONFLICT if self.conflict else 1.0) * self.penalty, 4)
 
+    def read(self, name: str) -> float:
+        """The factor of this name."""
+        return next(factor.value for factor in self.factors if factor.name == name)
+
     def to_record(self) -> ConfidenceRecord:
         factors = (
             FactorRecord(one.name, round(one.value, 4), one.weight, round(one.contribution, 4), one.why)

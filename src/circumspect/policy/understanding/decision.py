@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 from circumspect.forms import make_choice, make_list, make_share, make_text
 from circumspect.forms.reading import FilledForm
+from circumspect.language.wanted import is_question
 from circumspect.policy.understanding.analysis import QUESTION, REASON, descriptions
 from circumspect.policy.understanding.journal_events import DecisionRecord
 from circumspect.reasons import ReasonCode
@@ -43,6 +44,8 @@ class NextStepDecision:
     """The documents are to be searched; a tool may need that too."""
     query: str = ""
     question: str = ""
+    own_words: bool = False
+    """Search by the user's words alone: what the model made of them led elsewhere."""
     reason: ReasonCode | None = None
     """Set where code decided."""
 
@@ -108,3 +111,13 @@ def invalid(problem: str) -> NextStepDecision:
 def by_code(way: DecisionWay, confidence: float, why: str, reason: ReasonCode | None = None) -> NextStepDecision:
     """A decision that needed no model."""
     return NextStepDecision(way, confidence, why, reason=reason)
+
+
+def is_left_to_itself(decision: NextStepDecision, text: str) -> bool:
+    """The model would answer a question from its own head."""
+    return decision.way == "REASON_ONLY" and is_question(text)
+
+
+def look_up_instead(decision: NextStepDecision) -> NextStepDecision:
+    """By the user's own words: they are what the documents speak of."""
+    return replace(decision, way="RETRIEVE", retrieve=True, question="", own_words=True)

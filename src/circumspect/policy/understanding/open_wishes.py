@@ -1,7 +1,8 @@
 """What the user wants done: their words and the tools -> wishes, followed through a conversation to their end.
 
 `read_wishes` reads one message; `follow_wishes` a whole conversation, with what ran in it. A wish is open until a call
-fulfils it, a tool refuses it or the user drops it. Nothing is stored: the words and the ledger say it all.
+fulfils it, a tool refuses it or the user drops it. The words and the ledger say it all; what they came to is handed
+from turn to turn, so that not every turn reads them again.
 
 What may surprise: this errs towards seeing no wish. A message that it cannot place leaves everything to the model; one
 that it reads as a wish is held against the model, so it must be the user's plain word. Values are never guessed:
@@ -11,12 +12,15 @@ that it reads as a wish is held against the model, so it must be the user's plai
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
+from circumspect.bounded_cache import BoundedCache
 from circumspect.language.second_thoughts import leaves_open
 from circumspect.language.wanted import (
+    LONGEST,
     Mention,
     WantedAct,
     adds_to,
@@ -44,6 +48,8 @@ _ACTS: Mapping[str, WantedAct] = {
     **dict.fromkeys(("exchange", "swap"), "exchange"),
 }
 _FOR_PEOPLE = frozenset(("human", "humans", "escalate", "handoff", "handover"))
+MOST_LETTERS = 40_000
+"""Of a conversation that is longer only the end is read: what is further back than that has had its answers."""
 _SHORT = 12
 """So many words may be an answer to a question of ours; more are a message of their own."""
 
@@ -59,7 +65,7 @@ class Wish:
     is_read: bool
     """Nothing that was said for it is left over: what is missing can be asked for, and what is there is meant."""
     touched: int = 0
-    """Index of the message that said it, or said more about it."""
+    """Index of the message that said it, or said more about it; below 0 where that was in an earlier turn."""
     state: WishState = "open"
 
     @property
@@ -79,21 +85,55 @@ def is_for_people(tool: str) -> bool:
 
 def is_only_asked(tool: str, text: str, tools: Mapping[str, ToolSpec]) -> bool:
     """The message is a question about what the tool does, and names nothing of the user's that it should be done to."""
-    mentions = find_mentions(text)
+    mentions, reader = find_mentions(text), _Reader(text, tools)
     if not is_question(text) or any(one.mood in ("wish", "unclear") for one in mentions):
         return False
-    if any(_values_of(one, text, tools) for one in mentions if one.mood == "asked"):
+    if any(reader.find_chosen_values(one) for one in mentions if one.mood == "asked"):
         return False
     return any(talks_of(text, act) for act in _acts_of(tool))
 
 
 def read_wishes(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
     """What one message asks for, of the tools that change something."""
+    return _read_message(text, tools).wishes
+
+
+@dataclass(frozen=True, slots=True)
+class _MessageReading:
+    """What one message says about the tools that change something."""
+
+    wishes: tuple[Wish, ...]
+    denied: frozenset[str]
+    """Tools that the user does not want after all."""
+
+
+_READ = BoundedCache[_MessageReading](4_096, 4_000_000)
+"""By the text and the versions of the tools: every turn reads the messages before it again."""
+
+
+def _read_message(text: str, tools: Mapping[str, ToolSpec]) -> _MessageReading:
+    if not (mentions := find_mentions(text)):
+        return _SAYS_NOTHING
+    key = (text, *(spec.version for spec in tools.values()))
+    found = _READ.get(key)
+    if found is None:
+        found = _read_mentions(mentions, _Reader(text, tools))
+        _READ.put(key, found, len(text))
+    return found
+
+
+_SAYS_NOTHING = _MessageReading((), frozenset())
+
+
+def _read_mentions(mentions: Sequence[Mention], reader: _Reader) -> _MessageReading:
     found: list[Wish] = []
-    for mention in find_mentions(text):
-        if mention.mood == "wish" and (spec := _choose(mention, text, tools)):
+    for mention in mentions:
+        if mention.mood == "wish" and (spec := reader.choose(mention)):
             found += _wishes_of(mention, spec)
-    return tuple(filled for one in found for filled in _fill_from_rest(one, text, found, tools[one.tool]))
+    taken: Set[object] = {value for one in found for value in one.arguments.values()}
+    wishes = (filled for one in found for filled in _fill_from_rest(one, taken, reader.find_values(one.tool)))
+    denied = (spec.name for one in mentions if one.mood == "denied" and (spec := reader.choose(one)))
+    return _MessageReading(tuple(wishes), frozenset(denied))
 
 
 def find_candidates(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
@@ -117,15 +157,20 @@ def find_wished_words(said: Sequence[str], tool: str) -> frozenset[str]:
     return frozenset(one.verb for one in mentions if one.act in _acts_of(tool))
 
 
-def follow_wishes(history: History, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
-    """All wishes of a conversation, each in the state in which it is now."""
-    wishes: list[Wish] = []
-    said = ""
+def follow_wishes(
+    history: History, tools: Mapping[str, ToolSpec], before: Sequence[Wish] = (), said: str = ""
+) -> tuple[Wish, ...]:
+    """All wishes of a conversation, each in the state in which it is now. `before` are those of what came before this
+    history, and `said` is what we had said last."""
+    wishes = list(before)
+    unread = sum(len(one.text[:LONGEST]) for one in history.utterances if one.speaker == "user") - MOST_LETTERS
     for event in history.events:
         if isinstance(event, PastCall):
             wishes = _note_call(wishes, event) if event.call.tool in tools else wishes
         elif event.speaker == "assistant":
             said = event.text
+        elif unread > 0:
+            unread -= len(event.text[:LONGEST])
         else:
             wishes = _hear(wishes, event, said, tools)
     return tuple(wishes)
@@ -134,31 +179,78 @@ def follow_wishes(history: History, tools: Mapping[str, ToolSpec]) -> tuple[Wish
 # --- one message ------------------------------------------------------------------------------------------------------
 
 
-def _choose(mention: Mention, text: str, tools: Mapping[str, ToolSpec]) -> ToolSpec | None:
-    """The one tool that the words ask for; None where several fit as well, or none does."""
-    scored = sorted(((_score(mention, text, spec), name) for name, spec in tools.items()), reverse=True)
-    if not scored or scored[0][0] <= 0 or (len(scored) > 1 and scored[1][0] == scored[0][0]):
-        return None
-    return tools[scored[0][1]]
+class _Reader:
+    """A message and the tools. What is read from the whole of it, or from a tool's names, is read once, however many
+    acts the message speaks of."""
+
+    def __init__(self, text: str, tools: Mapping[str, ToolSpec]) -> None:
+        self._text, self._tools = text[:LONGEST], tools
+        self._values: dict[str, Mapping[str, Sequence[str]]] = {}
+        self._names: dict[str, _ToolNames] = {}
+
+    def choose(self, mention: Mention) -> ToolSpec | None:
+        """The one tool that the words ask for; None where several fit as well, or none does."""
+        scored = sorted(((self._score(mention, spec), name) for name, spec in self._tools.items()), reverse=True)
+        if not scored or scored[0][0] <= 0 or (len(scored) > 1 and scored[1][0] == scored[0][0]):
+            return None
+        return self._tools[scored[0][1]]
+
+    def find_chosen_values(self, mention: Mention) -> Mapping[str, Sequence[str]]:
+        """What the clause gives for the tool that its words ask for."""
+        spec = self.choose(mention)
+        return _find_given(mention, spec) if spec else {}
+
+    def find_values(self, tool: str) -> Mapping[str, Sequence[str]]:
+        """What stands anywhere in the message for a tool."""
+        if tool not in self._values:
+            self._values[tool] = find_values(self._tools[tool], self._told, "")
+        return self._values[tool]
+
+    def _score(self, mention: Mention, spec: ToolSpec) -> int:
+        """What the clause of the act says counts before what stands elsewhere in the message."""
+        names = self._names.get(spec.name) or self._names.setdefault(spec.name, _read_names(spec))
+        if mention.act not in names.acts or mention.things - names.own - names.parameters:
+            return 0
+        given = _find_given(mention, spec)
+        about_place = "address" in given or (mention.act == "send" and self._goes_elsewhere)
+        if mention.act in ("change", "send") and not ((mention.things | self._things) & names.own or about_place):
+            return 0
+        spelled = any(mention.verb.startswith(word[:5]) for word in names.words if word in _ACTS)
+        unnamed = 1 if not names.own and mention.things else 0
+        here = 2 * bool(mention.things & names.own) + bool(given) + spelled + unnamed
+        elsewhere = bool(self._things & names.own) + any(self.find_values(spec.name).values())
+        return 1 + 4 * here + elsewhere
+
+    @cached_property
+    def _told(self) -> str:
+        return leave_out_denied(self._text)
+
+    @cached_property
+    def _things(self) -> frozenset[str]:
+        return find_things(even_out(self._text))
+
+    @cached_property
+    def _goes_elsewhere(self) -> bool:
+        return goes_elsewhere(self._text)
 
 
-def _score(mention: Mention, text: str, spec: ToolSpec) -> int:
-    """What the clause of the act says counts before what stands elsewhere in the message."""
+@dataclass(frozen=True, slots=True)
+class _ToolNames:
+    """What a tool's names say that it does, and to what."""
+
+    words: Sequence[str]
+    acts: frozenset[WantedAct]
+    own: frozenset[str]
+    parameters: frozenset[str]
+
+
+def _read_names(spec: ToolSpec) -> _ToolNames:
     words, acts = words_of(spec.name), _acts_of(spec.name)
-    named = find_things(" ".join(words))
-    beside = find_things(" ".join(word for name in spec.properties for word in words_of(name)))
-    if "change" in acts and "address" in named | beside:
+    own = find_things(" ".join(words))
+    parameters = find_things(" ".join(word for name in spec.properties for word in words_of(name)))
+    if "change" in acts and "address" in own | parameters:
         acts.add("send")
-    if mention.act not in acts or mention.things - named - beside:
-        return 0
-    given, around = _find_given(mention, spec), find_things(even_out(text))
-    about_place = "address" in given or (mention.act == "send" and goes_elsewhere(text))
-    if mention.act in ("change", "send") and not ((mention.things | around) & named or about_place):
-        return 0
-    spelled = any(mention.verb.startswith(word[:5]) for word in words if word in _ACTS)
-    here = 2 * bool(mention.things & named) + bool(given) + spelled + (1 if not named and mention.things else 0)
-    elsewhere = bool(around & named) + any(find_values(spec, leave_out_denied(text), "").values())
-    return 1 + 4 * here + elsewhere
+    return _ToolNames(tuple(words), frozenset(acts), own, parameters)
 
 
 def _acts_of(tool: str) -> set[WantedAct]:
@@ -168,11 +260,6 @@ def _acts_of(tool: str) -> set[WantedAct]:
 def _find_given(mention: Mention, spec: ToolSpec) -> Mapping[str, Sequence[str]]:
     clause, rest = leave_out_denied(mention.clause), leave_out_denied(mention.rest)
     return {name: found for name, found in find_values(spec, clause, rest).items() if found}
-
-
-def _values_of(mention: Mention, text: str, tools: Mapping[str, ToolSpec]) -> Mapping[str, Sequence[str]]:
-    spec = _choose(mention, text, tools)
-    return _find_given(mention, spec) if spec else {}
 
 
 def _wishes_of(mention: Mention, spec: ToolSpec) -> list[Wish]:
@@ -200,14 +287,12 @@ def _accounts_for_numbers(clause: str, given: Mapping[str, Sequence[str]]) -> bo
     return not re.search(r"\d", clause)
 
 
-def _fill_from_rest(wish: Wish, text: str, found: Sequence[Wish], spec: ToolSpec) -> list[Wish]:
+def _fill_from_rest(wish: Wish, taken: Set[object], elsewhere: Mapping[str, Sequence[str]]) -> list[Wish]:
     """Values that stand in another sentence: "Order 12330 was broken. I want a refund." """
-    taken = {value for one in found for value in one.arguments.values()}
-    missing = [name for name in spec.required if name not in wish.arguments]
     more = {
         name: values
-        for name, values in find_values(spec, leave_out_denied(text), "").items()
-        if name in missing and values and taken.isdisjoint(values)
+        for name, values in elsewhere.items()
+        if name not in wish.arguments and values and taken.isdisjoint(values)
     }
     return _spread(wish, more)
 
@@ -307,7 +392,9 @@ def _supersede(wishes: list[Wish], new: Sequence[Wish], asked: str, *, adds: boo
 
 
 def _drop_denied(wishes: list[Wish], text: str, tools: Mapping[str, ToolSpec]) -> list[Wish]:
-    denied = {spec.name for one in find_mentions(text) if one.mood == "denied" and (spec := _choose(one, text, tools))}
+    denied = _read_message(text, tools).denied
+    if not denied:
+        return wishes
     return [replace(one, state="dropped") if one.tool in denied and one.state == "open" else one for one in wishes]
 
 

@@ -18,7 +18,7 @@ from circumspect.policy.understanding.decision import NextStepDecision
 from circumspect.policy.understanding.journal_events import SourceRecord, TopicRecord, UnderstoodEvent
 from circumspect.policy.understanding.topics import ExtraTopic, SensitiveTopic
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, ChatMessage, ConversationId, Screened, TenantId
+from circumspect.values import AnswerSource, Block, ChatMessage, ConversationId, Screened, TenantId
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class Understanding:
     topics: tuple[ExtraTopic, ...] = ()
     authority: Mapping[str, float] = field(default_factory=dict)
     """Documents, by name or pattern, that count for less than the others (0 to 1)."""
+    least_source: float = 0.15
+    """Source quality (0 to 1) below which what was found is about something else: nobody answers from that."""
     history: int = 5
     passages: int = 5
     customer: CustomerLookup | None = None
@@ -88,12 +90,19 @@ class Understood:
         return "asked" if self.routed.action == "clarify" else None
 
     @property
+    def is_looked_up(self) -> bool:
+        """The answer is to come from documents and from nowhere else."""
+        return self.decision is not None and self.decision.way == "RETRIEVE"
+
+    @property
     def queries(self) -> tuple[str, ...]:
-        """What to search for; empty where nothing is to be searched for."""
+        """What to search for; empty where nothing is to be searched for. The user's own words come first: what a model
+        makes of them may lead elsewhere."""
         if self.ends or (self.decision is not None and not self.decision.retrieve):
             return ()
         own = self.decision.query if self.decision else ""
-        return (self.analysis.subqueries if self.analysis else ()) or ((own,) if own else ())
+        theirs = self.analysis.subqueries if self.analysis and not (self.decision and self.decision.own_words) else ()
+        return tuple(dict.fromkeys(filter(None, (own, *theirs))))
 
     def to_event(self, told: str) -> UnderstoodEvent:
         """For the journal: `told` is what a person reads of it."""
@@ -123,6 +132,11 @@ class CitedPassage:
     text: str
     score: float
 
+    def to_source(self) -> AnswerSource:
+        return AnswerSource(
+            self.number, self.document, self.title, self.section, self.page, self.text, round(self.score, 4)
+        )
+
     def to_record(self) -> SourceRecord:
         return SourceRecord(
             self.number, self.document, self.title, self.section, self.page, self.span, round(self.score, 4)
@@ -138,6 +152,8 @@ class RetrievalResult:
     """None in the profile `guided`, which computes none."""
     sources: tuple[CitedPassage, ...] = ()
     blocks: tuple[Block, ...] = ()
+    queries: tuple[str, ...] = ()
+    """What was searched for."""
     searches: int = 0
     saved: bool = False
     """Nothing was searched, because nothing had to be."""
@@ -146,3 +162,5 @@ class RetrievalResult:
     """For the user, where the verdict is `clarify`."""
     summary: str = ""
     """For a colleague, where the verdict is `escalate`."""
+    suggestion: str = ""
+    """An answer for a colleague to look at, should one have to give it."""
