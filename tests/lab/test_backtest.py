@@ -18,7 +18,7 @@ from tests.stores import postgres_server
 from circumspect import Agent, cli
 from circumspect.demo import samples
 from circumspect.demo.samples.sample_files import DIRECTORY
-from circumspect.lab.replay import stored_turns
+from circumspect.lab.replay import stored_turns, unreplayed
 from circumspect.lab.replay.backtest import backtest
 from circumspect.lab.replay.flips import BacktestSummary
 from circumspect.models.scripted import says
@@ -638,3 +638,38 @@ async def test_a_tenant_whose_tools_nobody_knows_is_told_how_to_give_them(chat, 
     definitions.write_text(json.dumps(tools), "utf-8")
     rows = (await command("--policy", stricter, "--tools", definitions, "--json")).rows
     assert [row.get("change") for row in rows[:-1]] == ["stricter"]
+
+
+# --- compared with the policy in force ------------------------------------------------------------------------------
+
+
+async def test_the_text_in_force_flips_nothing_whatever_was_in_force_when_calls_were_made(chat):
+    await chat.user(BOOK).runs("book_appointment")
+    await chat.user("cancel order 12345").is_asked_to_confirm()
+    await chat.user("yes").runs("cancel_order")
+    stricter = changed("cancel_order", "{effect: destructive, deny: People cancel.}")
+
+    assert [case.change for case in (await flips(chat, stricter))[0]] == ["held"]
+    found, summary = await flips(chat, stricter, against=load(stricter))
+
+    assert found == []
+    assert (summary.calls, summary.questions["then"]) == (3, summary.questions["now"])
+
+
+async def test_a_draft_is_compared_with_the_version_in_force_over_the_same_calls(chat):
+    await chat.user("cancel order 12345").is_asked_to_confirm()
+    await chat.user("yes").runs("cancel_order")
+    in_force = changed("cancel_order", "{effect: destructive, deny: People cancel.}")
+
+    [case], _ = await flips(chat, SHOP.read_text("utf-8"), against=load(in_force))
+
+    assert (case.then.verdict, case.now.verdict, case.change) == ("deny", "confirm", "looser")
+    assert case.spoke.rule == "the_policy_leaves_the_tool_on"
+
+
+def test_whatever_cannot_be_replayed_says_how_to_make_it_replayable():
+    sentences = [value for name, value in vars(unreplayed).items() if name.isupper() and isinstance(value, str)]
+    kinds = [unreplayed.find_kind(one) for one in sentences]
+    assert set(kinds) == set(unreplayed.KINDS) - {"differs"}
+    assert unreplayed.find_kind("my_rule says deny on replay and said nothing then.") == "differs"
+    assert set(unreplayed.FIXES) == set(unreplayed.KINDS)

@@ -13,6 +13,7 @@ from circumspect.lab.trials.experiments import Experiment, from_row, start
 from circumspect.lab.trials.measures import METRICS, collect_arm_data, find_stops, read_plan, report
 from circumspect.lab.trials.rollout import LADDER
 from circumspect.stores import SqlStore, action_log, experiments
+from circumspect.stores.arm_sums import sum_arms
 from circumspect.stores.experiments import ExposureRow
 from circumspect.values import Business, Tenant, TenantId
 
@@ -97,7 +98,7 @@ async def test_every_metric_of_every_arm_has_its_limits(store):
     experiment = await running(store, metric="cost")
     await seen(store, "control", 900)
     await seen(store, "new", 100)
-    sums = await store.tx(experiments.sums, SHOP, "e1")
+    sums = await store.tx(sum_arms, SHOP, "e1")
     found = report(experiment, read_plan(experiment.plan), sums)
     assert found.comparisons["new"][0].metric.name == "cost"
     assert set(found.arms["control"]["metrics"]) == set(METRICS)
@@ -141,6 +142,7 @@ def test_a_shadow_has_a_plan_of_its_own_and_cases_know_few_things():
             made(quick, kind="shadow", plan=wrong)
     with pytest.raises(ConfigError, match="profile"):
         made(quick, unit="case")
-    with pytest.raises(ConfigError, match="shadow"):
+    with pytest.raises(ConfigError, match="profile"):
         made(quick, unit="case", kind="shadow")
+    assert made([{"name": "old", "overlay": {"controller": "heuristic"}}], unit="case", kind="shadow").kind == "shadow"
     assert made([{"name": "quick", "overlay": {"controller": "heuristic"}}], unit="case").unit == "case"

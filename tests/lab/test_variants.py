@@ -102,11 +102,11 @@ async def test_a_variant_is_different_in_what_it_says_only(tmp_path):
         setup = home.setup
         overlay = read_overlay({"thresholds": {"critique_below": 0.95}, "profile": "standard"})
         variant = await make_variant(setup, overlay, home.resources)
-        assert variant.setup.tenant.plan.mode == "standard"
+        assert variant.setup.mode == "standard"
         assert {one.critique_below for one in variant.setup.profiles.values()} == {0.95}
         assert variant.setup.policy is setup.policy
         assert variant.setup.ports is setup.ports
-        assert setup.tenant.plan.mode == "adaptive"
+        assert (setup.mode, setup.tenant.plan.mode) == (None, "adaptive")
 
 
 async def test_what_is_not_there_stops_the_variant_and_says_so(tmp_path):

@@ -72,6 +72,15 @@ def case(**facts: Any) -> ReviewCase:
     return ReviewCase(plain.id, fields, plain.policy, plain.title)
 
 
+PLAIN = f"# Claims handbook\n\n## 1 Time limits\n\n### 1.1 Claims for a trip\n\n{RULE}\n"
+"""Nothing but the rule: all of it can be read."""
+
+
+@pytest.fixture
+def plain_shelf() -> Shelf:
+    return Shelf([document(PLAIN)])
+
+
 @pytest.fixture
 def shelf() -> Shelf:
     return Shelf([document()])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.review.conftest import POLICY, RULE, document
 
+from circumspect.knowledge.tree import TextSpan
 from circumspect.review.citations import cite, searchable
 from circumspect.review.shelf import Shelf
 
@@ -107,10 +110,29 @@ def test_search_finds_by_words_and_tightens_to_sentences() -> None:
     shelf = Shelf([document()])
     hit = shelf.search("when must a claim for a trip be submitted")[0]
     assert hit.section.title.startswith("1.1")
-    found = shelf.find("handbook.md#1.2")
+    found = shelf.find("handbook.md#s1.2")
     assert found is not None
     spans = shelf.tighten(found[1], found[0], "hotel bill night")
     assert [found[0].quote(span) for span in spans][-1].startswith("A hotel bill is required")
     assert shelf.search("") == ()
     assert shelf.search('"quote" OR (NEAR') is not None
     assert shelf.find("9.9") is None
+
+
+def test_a_number_means_the_one_that_is_printed_and_never_a_place_in_the_outline() -> None:
+    shelf = Shelf([document()])
+    found = [shelf.find(name) for name in ("handbook.md#1.2", "handbook.md#s1.2", "handbook.md#s1.1.2")]
+    assert [one[1].title for one in found if one] == [
+        "1.2 Claims for a purchase",
+        "2 Hotels",
+        "1.2 Claims for a purchase",
+    ]
+    assert shelf.find("handbook.md#1.1.1") is None
+
+
+def test_a_page_that_is_claimed_picks_the_place_and_a_wrong_one_is_corrected() -> None:
+    text = "The limit is 30 days.\n\nMore.\n\nThe limit is 30 days.\n"
+    second = text.rindex("The")
+    one = replace(document(text, "a.txt"), pages=(TextSpan(0, second), TextSpan(second, len(text))))
+    pages = [cite("The limit is 30 days.", Shelf([one]).searchable, page=page) for page in (None, 2, 7)]
+    assert [found.page for found in pages if found] == [1, 2, 1]

@@ -33,7 +33,7 @@ async def test_the_model_looks_things_up_and_finishes_with_a_quote_that_is_there
         shelf,
         reply(call("policy_search", "a", query="claim for a trip submitted"), call("facts_get", "b", field="claim"),
               text="I look for the rule and the dates."),
-        reply(call("spans_tighten", "c", section="handbook.md#1.1.1", query="30 days")),
+        reply(call("spans_tighten", "c", section="handbook.md#s1.1.1", query="30 days")),
         reply(finish()),
     )  # fmt: skip
     assert (result.status, result.confidence, result.reason_code) == ("MET", 0.9, None)
@@ -76,7 +76,7 @@ async def test_parallel_searches_run_at_the_same_time(shelf: Shelf) -> None:
                 return next(drafts)
             async with asyncio.timeout(PATIENCE):
                 await together.wait()
-            return ModelReply('{"sections": ["1.1.1"]}', ModelUsage("scripted", 10, 2))
+            return ModelReply('{"sections": ["s1.1.1"]}', ModelUsage("scripted", 10, 2))
 
     summaries = {"handbook.md": {"1.1.1": "trips"}}
     result = await react(case(), IN_TIME, shelf, Searching(), summaries=summaries)
@@ -129,6 +129,7 @@ async def test_a_fact_that_is_not_in_the_case_cannot_be_evidence(
 async def test_evidence_may_name_a_whole_part_of_the_case(shelf: Shelf) -> None:
     result, _ = await run(
         shelf,
+        reply(call("facts_get", field="items")),
         reply(
             finish(evidence=[{"field": "claim"}, {"field": "items", "value": [{"kind": "rail", "amount": "61.40"}]}])
         ),
@@ -246,7 +247,7 @@ async def test_the_same_question_is_answered_from_memory(shelf: Shelf) -> None:
         nonlocal searches
         if request.purpose == "analyse":
             searches += 1
-            return ModelReply('{"sections": ["1.1.1"]}', ModelUsage("scripted", 50, 5))
+            return ModelReply('{"sections": ["s1.1.1"]}', ModelUsage("scripted", 50, 5))
         step = sum(one.role == "assistant" for one in request.messages)
         return reply(finish()) if step == 3 else reply(call("policy_search", f"c{step}", query="claim for a trip"))
 
@@ -275,12 +276,14 @@ async def test_a_filtered_answer_is_uncertain(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     "problem", [ModelRefused("bad key"), ModelUnavailable("rate limits")], ids=lambda one: one.code
 )
-async def test_when_the_model_fails_the_heuristic_answers_and_the_trace_says_so(
+async def test_when_the_model_fails_the_cause_is_told_with_passages_and_no_verdict(
     shelf: Shelf, problem: Exception
 ) -> None:
     model = ScriptedModel([reply(call("facts_get", field="claim")), problem])
     result = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model))
-    assert (result.status, result.controller) == ("MET", "heuristic")
+    assert (result.status, result.controller, result.reason_code) == ("UNCERTAIN", "react", ReasonCode.MODEL_FAILED)
+    assert str(problem) in result.rationale
+    assert RULE in [one.quote for one in result.citations]
     assert ReasonCode.MODEL_FAILED in [step.reason for step in result.trace]
     assert result.tokens == 120
     model = ScriptedModel([reply(call("facts_get", field="claim")), problem])

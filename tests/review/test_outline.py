@@ -30,7 +30,7 @@ async def test_summaries_are_made_once_for_the_same_content(tmp_path: Path) -> N
     for cache in (MemoryCache(), FileCache(tmp_path / "kept")):
         model = ScriptedModel(told)
         made, calls = await summarise(document(), model, cache)
-        assert made["1.1.1"] == "Sums up 1.1.1."
+        assert made["1.1.1"] == "Sums up s1.1.1."
         assert len(calls) == len(model.requests) == 1
         again, calls = await summarise(document(), model, cache)
         assert (again, calls) == (made, ())
@@ -77,7 +77,7 @@ async def test_a_large_outline_is_shown_from_the_top() -> None:
         for n in range(1, 10)
     )
     shelf = Shelf([document(chapters, "big.md")])
-    replies = ['{"sections": ["7"]}', '{"sections": ["7.3", "7.4"]}']
+    replies = ['{"sections": ["s7"]}', '{"sections": ["s7.3", "s7.4"]}']
     model = ScriptedModel(replies)
     picked = await pick("something", shelf, {}, model)
     assert [section.title for _, section in picked.sections] == ["Part 7.3", "Part 7.4"]

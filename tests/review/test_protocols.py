@@ -105,7 +105,7 @@ async def test_a_rate_limit_is_waited_for_and_then_the_review_goes_on(
 @pytest.mark.parametrize(
     "act", [Status(429), Status(500), Status(401, kind="invalid_api_key"), Raw(b"<html>")], ids=str
 )
-async def test_a_provider_that_stays_away_leaves_the_heuristics_answer_or_none(
+async def test_a_provider_that_stays_away_leaves_no_verdict_of_anybody_else(
     server: ProviderServer, opened: Open, provider: str, act: Any, shelf: Shelf
 ) -> None:
     server.plays(*[act] * 40)
@@ -113,26 +113,27 @@ async def test_a_provider_that_stays_away_leaves_the_heuristics_answer_or_none(
     alone = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model, fallback=False))
     assert (alone.status, alone.reason_code) == ("UNCERTAIN", ReasonCode.MODEL_FAILED)
     fallen = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model))
-    assert (fallen.status, fallen.controller) == ("MET", "heuristic")
+    assert (fallen.status, fallen.reason_code, fallen.controller) == ("UNCERTAIN", ReasonCode.MODEL_FAILED, "react")
+    assert (alone.citations, [one.quote for one in fallen.citations][:1]) == ((), [RULE])
 
 
 async def test_the_outline_is_written_once_and_searched_by_the_model(
     server: ProviderServer, opened: Open, provider: str, shelf: Shelf
 ) -> None:
-    sections = [one.id for one in shelf.documents["handbook.md"].sections() if one.id]
+    sections = [f"s{one.id}" for one in shelf.documents["handbook.md"].sections() if one.id]
     told = {"summaries": [{"id": id_, "summary": f"About {id_}."} for id_ in sections]}
     server.plays(
         Answer(json.dumps(told)),
         Answer("", (played("policy_search", "call_a", query="deadline of a travel claim"),)),
-        Answer(json.dumps({"sections": ["1.1.1", "no.such"]})),
+        Answer(json.dumps({"sections": ["s1.1.1", "no.such"]})),
         finished(),
     )
     reviewing = Reviewing(opened(provider))
     prepared = await prepare(shelf, reviewing)
-    assert prepared.summaries["handbook.md"]["1.1.1"] == "About 1.1.1."
+    assert prepared.summaries["handbook.md"]["1.1.1"] == "About s1.1.1."
     assert sum(call.input_tokens for call in prepared.calls) == 10
     result = await review(case(), IN_TIME, prepared, reviewing)
     assert result.status == "MET"
-    assert "About 1.1.1." in json.dumps(server.requests[2].body)
+    assert "About s1.1.1." in json.dumps(server.requests[2].body)
     assert RULE in tool_results(provider, server.last)[0][1]
     assert "Hotels" not in tool_results(provider, server.last)[0][1]

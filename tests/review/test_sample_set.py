@@ -1,35 +1,32 @@
-"""The heuristic on the sample set: whatever it says, its quotes are real, and when it decides it is nearly always right.
+"""The sample set without a model: whatever is said, its quotes are real, and what is not proved is left open.
 
-The bounds below are what the benchmark prints, with room to move; `python -m bench.review` has the figures."""
+`python -m bench.review` has the figures."""
 
 from __future__ import annotations
 
 import asyncio
 
 import pytest
-from bench.review import Judged, judged
-
-from circumspect.review.reviewing import Reviewing
+from bench.review import Judged, measure
+from bench.review_sets import read_samples
 
 
 @pytest.fixture(scope="module")
 def found() -> list[Judged]:
-    return asyncio.run(judged(Reviewing()))
+    results: list[Judged] = []
+    asyncio.run(measure({"samples": read_samples()}, ["none"], None, results))
+    return results
 
 
 @pytest.mark.slow
 def test_every_quote_is_in_its_document(found: list[Judged]) -> None:
     assert len(found) == 200
-    assert sum(one.real for one in found) == sum(len(one.result.citations) for one in found) > 200
+    assert sum(len(one.quotes) for one in found) > 200
+    assert sum(one.invented for one in found) == 0
+    assert sum(bool(one.telling) for one in found) >= 0.6 * len(found)
 
 
 @pytest.mark.slow
-def test_it_decides_seldom_and_then_rightly(found: list[Judged]) -> None:
-    decided = [one for one in found if one.decided]
-    assert len(decided) >= 10
-    assert sum(one.right for one in decided) >= 0.85 * len(decided)
-
-
-@pytest.mark.slow
-def test_it_does_not_decide_what_the_case_does_not_say(found: list[Judged]) -> None:
-    assert [one.label for one in found if one.label["trap"] == "absent_fact" and one.decided] == []
+def test_it_decides_nothing_wrongly(found: list[Judged]) -> None:
+    """These policies say more than its grammar reads, so it decides next to nothing of them."""
+    assert [one.name for one in found if one.decided and not one.right] == []

@@ -8,18 +8,21 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from tests.patience import PATIENCE
 from tests.review.conftest import CASE, IN_TIME, POLICY, finish, reply
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.models import ScriptedModel
 from circumspect.review.service import EvaluationRunner
-from circumspect.stores import SqlStore, reviews
-from circumspect.values import ModelReply, ModelRequest, ModelUsage
+from circumspect.stores import SqlStore, reviews, shadows
+from circumspect.stores.evaluation_usage import list_evaluation_usage
+from circumspect.stores.experiment_tables import exposures
+from circumspect.values import Business, JsonObject, ModelReply, ModelRequest, ModelUsage, Plan, Tenant, TenantId
 
-REQUEST = {
+REQUEST: JsonObject = {
     "case": CASE,
-    "criteria": [IN_TIME.to_json(), {"id": "K-2", "text": "The claim is for a trip."}],
+    "criteria": [IN_TIME.to_json(), {"id": "K-2", "text": "The claim is for a trip.", "facts": ["claim"]}],
     "documents": [{"name": "handbook.md", "text": POLICY}],
     "limits": {"tokens": 9_000, "budget": "hard"},
 }
@@ -37,9 +40,9 @@ def running(store: SqlStore) -> EvaluationRunner:
     return EvaluationRunner(store, SystemClock(), RandomIds())
 
 
-async def sent(store: SqlStore, id_: str = "e1") -> None:
+async def sent(store: SqlStore, id_: str = "e1", request: JsonObject = REQUEST) -> None:
     await store.tx(
-        reviews.create, tenant="t", id=id_, case_id="C-1", controller="react", total=2, request=REQUEST, at=time.time()
+        reviews.create, tenant="t", id=id_, case_id="C-1", controller="react", total=2, request=request, at=time.time()
     )
 
 
@@ -136,3 +139,70 @@ async def test_a_request_that_cannot_be_read_any_more_fails_and_says_why(store: 
     found = await store.tx(reviews.get, None, "e1")
     assert found is not None
     assert "gone.md" in (found.error or "")
+
+
+async def test_how_many_of_the_claimed_quotes_stand_is_counted_for_the_arm(store: SqlStore) -> None:
+    """Of a model that makes quotes up, also where it was told so and did better."""
+    made_up = {"document": "handbook.md", "quote": "Claims may be made at any time by anybody."}
+
+    def inventing(request: ModelRequest) -> ModelReply:
+        if request.purpose == "summarise":
+            return answered(request)
+        honest = finish()
+        invented = finish(citations=[*honest.arguments["citations"], made_up])  # type: ignore[misc]
+        return reply(honest if any("is in no document" in one.text for one in request.messages) else invented)
+
+    for id_, model in (("e1", answered), ("e2", inventing)):
+        under = {"id": "x1", "arm": id_, "period": 0, "prompts": {}}
+        await sent(store, id_, {**REQUEST, "experiment": under})
+        await running(store).run("t", id_, ScriptedModel(model))
+    rows = await store.tx(lambda connection: list(connection.execute(sa.select(exposures).order_by("arm"))))
+    assert [(row.arm, row.case_id, row.citations) for row in rows] == [("e1", "C-1", 1.0), ("e2", "C-1", 0.5)]
+
+
+async def test_what_a_model_costs_is_added_up_and_billed_by_the_plan(store: SqlStore) -> None:
+    await store.put_tenant(Tenant(TenantId("t"), Business("T"), Plan("dear", multiplier=3.0)))
+    await sent(store)
+    await running(store).run("t", "e1", ScriptedModel(answered))
+    (used,) = await store.tx(list_evaluation_usage, frozenset({"t"}))
+    assert (used.controller, used.model, used.verdicts, used.met) == ("react", "scripted", 2, 2)
+    assert used.model_calls >= 2
+    assert used.input_tokens >= 200
+    assert used.cost == pytest.approx(0.001 * used.model_calls)
+    assert used.billed == pytest.approx(3 * used.cost)
+
+
+async def test_a_second_controller_says_what_it_would_have_and_nobody_hears_it(store: SqlStore) -> None:
+    await store.put_tenant(Tenant(TenantId("t"), Business("T")))
+    beside = {"id": "s1", "controller": "react", "prompts": {}, "budget_usd": 0.003}
+
+    async def review_beside(id_: str, model: ScriptedModel) -> None:
+        request = {**REQUEST, "shadow": beside}
+        sent_ = {"tenant": "t", "id": id_, "case_id": "C-1", "controller": "heuristic", "total": 2, "request": request}
+        await store.tx(lambda connection: reviews.create(connection, **sent_, at=time.time()))
+        await running(store).run("t", id_, model)
+
+    await review_beside("e1", ScriptedModel(answered))
+    live = [row for _, row in await store.tx(reviews.results_of, "t", "e1")]
+    assert {row["controller"] for row in live} == {"heuristic"}, "the old one answers"
+    (row,) = await store.tx(shadows.list_shadows, frozenset({"t"}), None, 10)
+    assert (row.experiment, row.turn, row.case_id, row.conversation, row.error) == ("s1", "e1", "C-1", None, "")
+    assert {name: one["status"] for name, one in row.shadow["verdicts"].items()} == {"K-1": "MET", "K-2": "MET"}
+    assert row.shadow["otherwise"] == [one["criterion"] for one in live if one["status"] != "MET"] != []
+    assert (row.same, row.differences) == (False, ["verdicts"])
+    assert row.cost_usd > 0
+    (used,) = await store.tx(list_evaluation_usage, frozenset({"t"}))
+    assert used.controller == "heuristic", "what nobody asked for is on nobody's bill"
+
+    def broken(request: ModelRequest) -> ModelReply:
+        raise RuntimeError("no")
+
+    beside["budget_usd"] = 1.0
+    await review_beside("e2", ScriptedModel(broken))
+    await state(store, "done", "e2")
+    assert len(await store.tx(shadows.list_shadows, frozenset({"t"}), None, 10)) == 2
+    beside["budget_usd"] = row.cost_usd
+    await review_beside("e3", ScriptedModel(answered))
+    assert len(await store.tx(shadows.list_shadows, frozenset({"t"}), None, 10)) == 2, "its budget is spent"
+    await store.tx(reviews.forget_case, "t", "C-1")
+    assert await store.tx(shadows.list_shadows, frozenset({"t"}), None, 10) == []

@@ -69,6 +69,11 @@ async def test_a_person_is_asked_for_in_three_languages():
         assert (await heard(text, language)).way == "ESCALATE", text
 
 
+async def test_a_code_in_a_question_is_part_of_what_is_asked():
+    assert (await heard("What does error L-204 mean?")).way == "RETRIEVE"
+    assert (await heard("And 12345?")).way == "CLARIFY"
+
+
 async def test_what_points_at_something_that_was_said_is_not_unclear():
     history = (says("user", "Tell me about the Starter plan", 1), says("assistant", "It has three seats.", 2))
     assert (await heard("How much does it cost?", history=history)).way == "RETRIEVE"

@@ -26,7 +26,7 @@ from circumspect.pipeline import run_turn
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.customer import CustomerLookup
 from circumspect.policy.understanding.understood import Understanding
-from circumspect.server.tenants.tenant_file import UnderstandingSection
+from circumspect.server.tenants.understanding_section import UnderstandingSection
 from circumspect.server.tenants.understanding_settings import configure_understanding
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore

@@ -48,18 +48,18 @@ async def test_what_needs_no_documents_searches_none_and_is_counted_as_saved(tex
     assert (hearing.found.saved, hearing.found.searches, hearing.found.verdict) == (True, 0, "answer")
 
 
-async def test_the_searches_are_those_of_the_analysis_and_no_more_than_five_at_a_time():
+async def test_the_searches_are_the_users_words_and_those_of_the_analysis_no_more_than_five_at_a_time():
     shelf = Shelf([STARTER])
     queries = [f"query {n}" for n in range(8)]
     await heard("How much?", replies=[form(subqueries=queries)], searches=[shelf])
-    assert shelf.asked == queries[:5]
+    assert shelf.asked == ["How much?", *queries[:4]]
 
 
 async def test_a_tool_may_need_documents_too():
     shelf = Shelf([STARTER])
     replies = [form(decision="USE_TOOL", tools_needed=["send_email"], retrieval_needed=True)]
     hearing = await heard("Mail me the prices", replies=replies, searches=[shelf])
-    assert shelf.asked == ["something"]
+    assert shelf.asked == ["Mail me the prices", "something"]
     assert hearing.found.blocks
 
 
@@ -104,12 +104,12 @@ async def test_a_good_passage_for_a_plain_question_is_answered_and_every_factor_
     json.dumps(kept)
 
 
-async def test_a_middling_confidence_searches_once_more_with_the_users_own_words():
+async def test_a_middling_confidence_searches_once_more_with_what_was_understood():
     shelf = Shelf([STARTER.at(0.15)])
     hearing = await heard("What does Starter cost?", replies=[form(topic="price of Starter")], searches=[shelf])
     assert shelf.asked == [
-        "something",
         "What does Starter cost?",
+        "something",
         "The customer wants to know something.",
         "price of Starter",
     ]
@@ -178,6 +178,15 @@ async def test_a_passage_that_is_hardly_about_it_contradicts_nothing():
 
 
 # --- failures -----------------------------------------------------------------------------------------------------------
+
+
+async def test_passages_about_nothing_asked_are_no_conflict_and_no_answer():
+    pages = [
+        Page("The deposit for a locker is 5 euros.", score=0.04, document="a.md"),
+        Page("The deposit for a locker is 8 euros.", score=0.04, document="b.md", span=TextSpan(0, 11)),
+    ]
+    hearing = await heard("Do you sell umbrellas?", replies=[form(subqueries=["umbrellas"])], searches=[Shelf(pages)])
+    assert (hearing.found.verdict, hearing.reasons) == ("escalate", {"UNSURE_OF_ANSWER"})
 
 
 async def test_a_search_that_fails_leaves_seven_tenths_and_the_model_is_told():

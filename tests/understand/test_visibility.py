@@ -244,7 +244,7 @@ version: 1
 id: {name}
 business:
   name: Lumen School
-  faqs: [{{q: Do you teach Spanish in the evening?, a: "Yes, Spanish in the evening, on Tuesdays."}}]
+  faqs: [{{q: Do you teach Spanish in the evening?, a: "Yes, Spanish in the evening, on Tuesdays and Thursdays."}}]
 model: "openai:x@{model}/v1"
 understanding: {{{settings}}}
 secrets: {{hook: {{env: HOOK_SECRET}}}}
@@ -262,7 +262,7 @@ def by_json(house: Overheard, client: httpx.Client, text: str) -> str:
     talk = house.conversation(client)
     answer = client.post(f"/v1/conversations/{talk}/messages", json={"content": text})
     assert answer.status_code == 200, answer.text
-    assert set(answer.json()) == {"turn_id", "outcome", "reply", "reason_codes", "pending", "usage"}
+    assert set(answer.json()) == {"turn_id", "outcome", "reply", "reason_codes", "pending", "usage", "sources"}
     assert client.get(f"/v1/conversations/{talk}").status_code == 200
     assert client.get(f"/v1/conversations/{talk}/messages").status_code == 200
     assert client.get(f"/v1/conversations/{talk}/messages?internal=true").status_code == 403

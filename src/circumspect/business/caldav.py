@@ -25,7 +25,7 @@ from circumspect.business.calendar import (
     start_of,
     unknown_booking,
 )
-from circumspect.business.http_session import client, send
+from circumspect.business.http_session import after_the_change, client, send
 from circumspect.business.settings import CalDav
 from circumspect.errors import ConfigError, ToolError
 
@@ -77,14 +77,15 @@ class CalDavCalendar:
             put = await send(
                 http, _WHAT, "PUT", self._slot(booking.start), accept=(412,), content=body, headers=headers
             )
-            if put.status_code == 412:
-                # Made by ourselves a moment ago (a repeated call), or by another customer.
-                if before := await self._find(http, booking.id):
-                    return before
-                raise SlotTaken
-            if await self._others(http, booking):
-                await self._remove(http, booking.id)
-                raise SlotTaken
+            with after_the_change(_WHAT, SlotTaken):
+                if put.status_code == 412:
+                    # Made by ourselves a moment ago (a repeated call), or by another customer.
+                    if before := await self._find(http, booking.id):
+                        return before
+                    raise SlotTaken
+                if await self._others(http, booking):
+                    await self._remove(http, booking.id)
+                    raise SlotTaken
             return booking
 
     async def cancel(self, booking_id: str) -> Booking:
@@ -96,14 +97,16 @@ class CalDavCalendar:
             headers = {"content-type": "text/calendar; charset=utf-8", "if-none-match": "*"}
             body = _to_icalendar(cancelled, f"cancelled-{_uid(booking_id)}")
             await send(http, _WHAT, "PUT", self._trace(booking_id), accept=(412,), content=body, headers=headers)
-            await self._remove(http, booking_id)
+            with after_the_change(_WHAT):
+                await self._remove(http, booking_id)
             return cancelled
 
     # --- resources ---------------------------------------------------------------------------------------------------
 
     def _http(self) -> httpx2.AsyncClient:
         settings = self._settings
-        return client(settings.timeout, auth=(settings.user, settings.password) if settings.user else None)
+        auth = (settings.user, settings.password) if settings.user else None
+        return client(settings.timeout, settings.allow, auth=auth)
 
     def _slot(self, start: datetime) -> str:
         return f"{self._settings.url.rstrip('/')}/slot-{start.astimezone(UTC).strftime(_STAMP)}.ics"

@@ -24,6 +24,7 @@ from circumspect.business.calendar import (
 )
 from circumspect.business.call_phrases import phrases_of
 from circumspect.business.crm import Crm, Lead, LeadStatus
+from circumspect.business.http_session import only_read
 from circumspect.business.mail import ADDRESS, Mailer, MailSender, Outbox, SmtpMailer, compose
 from circumspect.business.settings import BusinessConfig
 from circumspect.errors import ToolError
@@ -36,7 +37,11 @@ MOST_DAYS = 14
 
 def business_tools(config: BusinessConfig) -> Toolset:
     """All six, embedded or on the systems that the configuration names."""
-    return Toolset([*crm_tools(config), *calendar_tools(config), *mail_tools(config)])
+    return Toolset(list_business_tools(config))
+
+
+def list_business_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
+    return [*crm_tools(config), *calendar_tools(config), *mail_tools(config)]
 
 
 # --- CRM -------------------------------------------------------------------------------------------------------------
@@ -52,7 +57,8 @@ def crm_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
     @tool(effect="read", timeout=20, phrases=phrases_of("find_lead"))
     async def find_lead(email: Email) -> dict[str, Json]:
         """Look up what is known about a lead: name, company, phone, status, note."""
-        lead = await crm.find(email)
+        with only_read():
+            lead = await crm.find(email)
         return {"found": lead is not None, "lead": lead.to_json() if lead else None}
 
     async def look_up_update(key: str, arguments: Mapping[str, Json]) -> dict[str, Json] | None:
@@ -129,7 +135,8 @@ def calendar_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         """List the times at which a meeting can be booked."""
         zone = zone_of(time_zone, config)
         slots = tuple(slot for ahead in range(days) for slot in grid(_later(date, ahead), config))
-        busy = await calendar.busy(slots[0][0], slots[-1][1]) if slots else ()
+        with only_read():
+            busy = await calendar.busy(slots[0][0], slots[-1][1]) if slots else ()
         open_slots = [start.astimezone(zone) for start, _ in free(slots, busy, config.now())]
         return {
             "time_zone": str(zone),

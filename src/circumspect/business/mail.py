@@ -133,6 +133,7 @@ class SmtpMailer:
         )
         try:
             async with _before_anything_leaves(settings.timeout):
+                await _check_host(settings)
                 await server.connect()
                 if settings.user:
                     await server.login(settings.user, settings.password)
@@ -147,6 +148,19 @@ class SmtpMailer:
                 raise ToolTimeout(f"{problem} It is not known whether the mail left.") from None
         finally:
             server.close()
+
+
+async def _check_host(settings: Smtp) -> None:
+    """A name is looked up once more when it is connected to: what answers differently then is not caught here."""
+    if settings.allow is None:
+        return
+    from circumspect import outgoing
+
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    try:
+        await outgoing.check_target(f"https://{host}:{settings.port}", settings.allow)
+    except outgoing.BlockedAddress as error:
+        raise ToolError(f"The mail server may not be called: {error.problem}", fix=error.fix) from None
 
 
 @asynccontextmanager

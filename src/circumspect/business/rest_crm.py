@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from circumspect.business.crm import FIELDS, Lead
-from circumspect.business.http_session import client, send
+from circumspect.business.http_session import after_the_change, client, send
 from circumspect.business.settings import RestCrm
 from circumspect.errors import ToolError, ToolTimeout
 
@@ -41,16 +41,15 @@ class HttpCrm:
             headers = {settings.idempotency_header: key} if settings.idempotency_header else {}
             url = self._url(path, email, lead.id if lead else "")
             await send(http, _WHAT, method, url, json=body, headers=headers)
-            try:
+            with after_the_change(_WHAT):
                 after = await self._find(http, email)
-            except ToolError as error:
-                raise ToolTimeout(f"The CRM took the change and could not be asked for it: {error.problem}") from None
         if after is None:
             raise ToolTimeout("The CRM took the change, and the lead is not there; it is not known what it did.")
         return after
 
     def _http(self) -> httpx2.AsyncClient:
-        return client(self._settings.timeout, headers={"accept": "application/json", **self._settings.headers})
+        settings = self._settings
+        return client(settings.timeout, settings.allow, headers={"accept": "application/json", **settings.headers})
 
     def _url(self, path: str, email: str, identifier: str) -> str:
         filled = path.replace("{email}", quote(email, safe="")).replace("{id}", quote(identifier, safe=""))

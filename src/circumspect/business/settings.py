@@ -1,6 +1,7 @@
 """What a business tells us about its CRM, calendar and mail. Checked when made, so that a mistake is met at start.
 
-Secrets are never shown: they stay out of `repr`, and no error repeats them.
+Secrets are never shown: they stay out of `repr`, and no error repeats them. `allow` bounds where a system may be: None
+is anywhere; otherwise the public internet, and the addresses, networks and names it lists.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class CalDav:
     user: str = ""
     password: str = field(default="", repr=False)
     timeout: float = 10.0
+    allow: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         check_url(self.url, "a CalDAV calendar")
@@ -53,6 +55,7 @@ class Smtp:
     timeout: float = 10.0
     ca_file: Path | None = None
     """Certificates to trust, if the server's is not signed by a public authority."""
+    allow: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.security == "none" and self.password:
@@ -81,6 +84,7 @@ class RestCrm:
     idempotency_header: str = ""
     """Set it only if the CRM promises to run a request with the same key once."""
     timeout: float = 10.0
+    allow: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         check_url(self.base_url, "a CRM")

@@ -21,6 +21,7 @@ import yaml
 
 from circumspect.clock import FixedClock, RandomIds, SystemClock
 from circumspect.demo import demo_experiments, demo_reviews, samples
+from circumspect.demo.demo_desks import seed_desks
 from circumspect.demo.demo_experiments import Trials
 from circumspect.errors import ModelUnavailable, ToolTimeout
 from circumspect.models import open_model
@@ -30,12 +31,12 @@ from circumspect.policy.load import load
 from circumspect.policy.rules import RULES, RULES_FOR_BARE_CALLS
 from circumspect.ports import Model, Ports, Tools
 from circumspect.profiles import PROFILES
-from circumspect.reasons import ReasonCode
 from circumspect.server.stores import policies, privacy
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, codec, people
-from circumspect.stores.day_counts import count_turn, is_held
-from circumspect.stores.tables import conversations, messages, turns, usage
+from circumspect.stores.day_counts import count_escalation, count_turn
+from circumspect.stores.held_calls import uncount_holds
+from circumspect.stores.tables import conversations, escalations, turns, usage
 from circumspect.values import (
     ConversationId,
     Incoming,
@@ -124,6 +125,7 @@ async def seed_demo(
         made += await _extras(stage, scripts, now, dice)
         if trials:
             await trials.close(MARK, OPERATOR, now)
+    made += await seed_desks(store, settings, MARK, now, SPAN, dice)
     await _people_at_work(store, now)
     if await store.get_tenant(demo_reviews.TENANT):
         await demo_reviews.seed_reviews(store, MARK, now)
@@ -290,9 +292,9 @@ def _forget(connection: sa.Connection, tenant: TenantId, conversation: Conversat
         if not row.result or row.finished_at is None:
             continue
         ended, period = codec.result(row.result), f"{codec.moment(row.finished_at):%Y-%m}"
-        spent, held = ended.usage, _read_held(connection, tenant, conversation, row.id)
+        spent = ended.usage
         began = codec.moment(row.started_at)
-        count_turn(connection, tenant, began, ended.outcome, spent, ended.reason_codes, held, times=-1)
+        count_turn(connection, tenant, began, ended.outcome, spent, ended.reason_codes, times=-1)
         first = spent.calls[0].model if spent.calls else ""
         own = counted.setdefault((period, spent.mode, first), Counter())
         own.update(messages=1, critiques=spent.critiques, context_fetches=spent.context_rounds)
@@ -304,12 +306,8 @@ def _forget(connection: sa.Connection, tenant: TenantId, conversation: Conversat
         less = {name: usage.c[name] - sums[name] for name in _COUNTED if sums[name]}
         connection.execute(sa.update(usage).where(*place).values(less))
         connection.execute(sa.delete(usage).where(*place, usage.c.messages <= 0, usage.c.model_calls <= 0))
+    uncount_holds(connection, tenant, conversation)
+    theirs = (escalations.c.tenant == tenant, escalations.c.conversation == conversation)
+    for at in connection.execute(sa.select(escalations.c.created_at).where(*theirs)).scalars():
+        count_escalation(connection, tenant, codec.moment(at), times=-1)
     privacy.forget(connection, tenant, conversation)
-
-
-def _read_held(
-    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, turn: str
-) -> list[ReasonCode]:
-    own = (messages.c.tenant == tenant, messages.c.conversation == conversation, messages.c.turn == turn)
-    said = (codec.message(row) for row in connection.execute(sa.select(messages).where(*own)))
-    return [one.reason for one in said if one.reason and is_held(one.kind, one.content, one.reason, one.meta)]

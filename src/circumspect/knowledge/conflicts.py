@@ -75,6 +75,10 @@ class _Claim:
     side: str
     bound: str
     strict: bool
+    years: frozenset[str]
+    """Said in the sentence beside the value, or in a title above it."""
+    names: frozenset[str]
+    """In the titles above it."""
 
 
 def find_conflicts(passages: Iterable[Quoted]) -> list[Conflict]:
@@ -147,6 +151,8 @@ def _patterns() -> _ClaimPatterns:
     )
 
 
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_TITLE_WORD = re.compile(r"(?<=[^\s.!?:|]) ([^\W\d_][\w-]+)")
 _NAME = re.compile(r"(?<=[^\s.!?:|«\"(])\s[«\"(]?([^\W\d_][\w-]+)")
 
 
@@ -163,7 +169,7 @@ def _claims(passage: Quoted) -> Iterable[_Claim]:
         wording = tuple(words(text)) if inside else ()
         for value in inside:
             evidence = ConflictEvidence(passage.document, passage.section, span, text, value.written)
-            yield _claim(evidence, value, inside, title, above, wording)
+            yield _claim(evidence, value, inside, title, above, wording, passage.path)
 
 
 def _claim(
@@ -173,11 +179,12 @@ def _claim(
     title: frozenset[str],
     above: frozenset[str],
     wording: tuple[str, ...],
+    headings: tuple[str, ...],
 ) -> _Claim:
     text = evidence.quote
     alike = [other for other in inside if other.kind == value.kind]
     listed = len(alike) > 1 or "|" in text
-    start, end = _clause(text, value) if listed and "|" not in text else (0, len(text))
+    start, end = find_clause(text, value) if listed and "|" not in text else (0, len(text))
     # What leads up to the first of several values is said of them all.
     head = text[: alike[0].start] if listed and alike[0] is not value else ""
     clause = f"{_clause_head(head)} {_without(text, inside, start, end)}"
@@ -195,18 +202,31 @@ def _claim(
         wording=wording,
         title=title,
         above=above,
-        telling=(telling & _differing()) | names,
+        telling=(telling & list_differing_terms()) | names,
         condition=conditions,
         numbers=frozenset((other.kind, other.unit, other.amount) for other in inside if other is not value),
         units=frozenset(term for word in words(clause) if (term := stem_word(word)) in _units()),
         anchor=frozenset([stem_word(word) for word in telling_words(after.split(",")[0])][:2]) if side else frozenset(),
         side=side,
-        bound=_read_bound(before, after),
+        bound=read_bound(before, after),
         strict=listed,
+        years=list_years(f"{' '.join(headings)} {_without(text, inside, 0, len(text))}"),
+        names=list_names(headings),
     )
 
 
-def _clause(text: str, value: StatedValue) -> tuple[int, int]:
+def list_years(text: str) -> frozenset[str]:
+    return frozenset(_YEAR.findall(text))
+
+
+def list_names(headings: Iterable[str]) -> frozenset[str]:
+    """Words of titles that are written like names: in the middle, with a capital."""
+    found = (word for heading in headings for word in _TITLE_WORD.findall(heading))
+    return frozenset(word.casefold() for word in found if word[0].isupper())
+
+
+def find_clause(text: str, value: StatedValue) -> tuple[int, int]:
+    """Where the clause around a value begins and ends."""
     marks = [(mark.start(), mark.end()) for mark in _patterns().clause.finditer(text)]
     start = max((end for _, end in marks if end <= value.start), default=0)
     return start, min((start_ for start_, _ in marks if start_ >= value.end), default=len(text))
@@ -226,16 +246,26 @@ def _without(text: str, inside: Sequence[StatedValue], start: int, end: int) -> 
     return " ".join((*pieces, text[at:end]))
 
 
-def _read_bound(before: str, after: str) -> str:
+def read_bound(before: str, after: str) -> str:
+    """ "least" or "most", where what stands around a value says so."""
     if _patterns().least.search(before) or _patterns().least_after.match(after):
         return "least"
     return "most" if _patterns().most.search(before) else ""
 
 
-def _list_subject_terms(text: str) -> Iterable[str]:
-    return dict.fromkeys(
-        term for word in telling_words(text) if not word[0].isdigit() and (term := stem_word(word)) not in _general()
+def is_tied(text: str, value: StatedValue) -> bool:
+    """A span of time that is told from something, or has an end: "two hours after the pool", "within 3 days"."""
+    after = text[value.end :]
+    return bool(
+        _patterns().before.match(after)
+        or _patterns().after.match(after)
+        or read_bound(text[max(0, value.start - 40) : value.start], after)
     )
+
+
+def _list_subject_terms(text: str) -> Iterable[str]:
+    reduced = (stem_word(word) for word in telling_words(text) if not word[0].isdigit())
+    return dict.fromkeys(term for term in reduced if term not in list_general_terms())
 
 
 def _telling(text: str) -> frozenset[str]:
@@ -247,13 +277,21 @@ def _stems(lists: Iterable[Lines]) -> frozenset[str]:
 
 
 @cache
-def _general() -> frozenset[str]:
-    return _stems(one.documents.general for one in packs()) - _differing()
+def list_general_terms() -> frozenset[str]:
+    """Words, reduced, that are too general to tell one subject from another."""
+    return _stems(one.documents.general for one in packs()) - list_differing_terms()
 
 
 @cache
-def _differing() -> frozenset[str]:
+def list_differing_terms() -> frozenset[str]:
+    """Words, reduced, that tell one case from another."""
     return _stems(one.documents.telling for one in packs())
+
+
+@cache
+def list_rates() -> frozenset[str]:
+    """Of these, words for how often: one is said for another."""
+    return _stems(one.documents.rates for one in packs())
 
 
 @cache
@@ -323,7 +361,14 @@ def _same_thing(left: _Claim, right: _Claim) -> bool:
     return len(common) >= 4 and len(common) >= 0.5 * min(len(left.near), len(right.near))
 
 
+def is_other_case(left: frozenset[str], right: frozenset[str]) -> bool:
+    """Each has years, or names, that the other has not."""
+    return bool(left - right and right - left)
+
+
 def _is_explained(left: _Claim, right: _Claim) -> bool:
+    if is_other_case(left.years, right.years) or is_other_case(left.names, right.names):
+        return True
     for one, other in ((left, right), (right, left)):
         known = other.near | other.title
         if one.telling - known:
@@ -331,9 +376,9 @@ def _is_explained(left: _Claim, right: _Claim) -> bool:
         lacking = one.condition - known
         if lacking and len(lacking) * 2 > len(one.condition):
             return True
-    if left.title & _differing() and right.title & _differing():
-        elsewhere = (left.title & _differing()) - right.title - right.near
-        otherwise = (right.title & _differing()) - left.title - left.near
+    if left.title & list_differing_terms() and right.title & list_differing_terms():
+        elsewhere = (left.title & list_differing_terms()) - right.title - right.near
+        otherwise = (right.title & list_differing_terms()) - left.title - left.near
         if elsewhere and otherwise:
             return True
     here, there = left.above, right.above

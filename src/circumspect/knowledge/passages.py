@@ -17,6 +17,7 @@ MOST_WORDS = 200
 ENOUGH_WORDS = 120
 
 _WORD = re.compile(r"\w+")
+_GOES_ON = re.compile(r"[ \t]*(?![-*+•–>|#]|\d+[.)]\s|[a-z]\)\s)\S")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n+")
 
 
@@ -37,13 +38,27 @@ def cut(document: KnowledgeDocument) -> Iterator[DocumentPiece]:
 
 
 def sentences(text: str, offset: int = 0) -> Iterator[TextSpan]:
-    """The sentences, table rows and list items of a text, without the white space around them."""
+    """The sentences, table rows and list items of a text, without the white space around them. A line that is only
+    wrapped ends nothing."""
     start = 0
     for first, last in (*find_ends(text, "quoted"), (len(text), len(text))):
+        if text[first:last] == "\n" and _is_wrapped(text, start, first):
+            continue
         # Quotation marks behind a full stop belong to the sentence.
         if span := _strip_span(text, start, first + len(text[first:last].rstrip()), offset):
             yield span
         start = last
+
+
+def _is_wrapped(text: str, start: int, end: int) -> bool:
+    """Whether the line that ends here goes on in the next one: prose does, a row, a heading or a lead-in does not."""
+    line = text[max(start, text.rfind("\n", 0, end) + 1) : end].strip()
+    return (
+        bool(line)
+        and not line.startswith(("|", "#"))
+        and line[-1] not in ".!?…:|"
+        and bool(_GOES_ON.match(text, end + 1))
+    )
 
 
 def _pack_units(text: str, offset: int) -> Iterator[TextSpan]:

@@ -1,4 +1,4 @@
-"""Text -> the values in it: money, durations, percentages, dates and counts, in every language.
+"""Text -> the values in it: money, durations, percentages, dates, times of day and counts, in every language.
 
 Each comes with its place and in a form that can be compared: two weeks are 14 days, but ten working days are not ten
 days. Numbers are read as written (1,950 · 1 950 · 1.950,00 · ₪20), and small ones as words.
@@ -15,13 +15,17 @@ from typing import Literal
 from circumspect.knowledge.terms import stop_words
 from circumspect.language.pack import join_patterns, join_words, packs, split_pairs
 
-StatedValueKind = Literal["money", "duration", "percentage", "date", "count"]
+StatedValueKind = Literal[
+    "money", "duration", "percentage", "date", "time", "count", "measure", "range", "weekday", "month", "year", "phone",
+    "mail", "place", "name", "yes or no",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class StatedValue:
-    """`unit` is the currency, "hours" or "working days", "day.month" or "date", or a count's noun; `written` is the
-    text at [start, end)."""
+    """`unit` is the currency, "hours" or "working days", "day.month" or "date", "exact", "either half" of
+    the day or "around", or a count's noun; `written` is the text at [start, end). The kinds that `values` does not find
+    are those of `stated_facts`."""
 
     kind: StatedValueKind
     unit: str
@@ -34,6 +38,9 @@ class StatedValue:
 _DIGITS = r"\d{1,3}(?:[,.\u00a0\u202f ’']\d{3}){1,5}(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
 _HOURS = {"minutes": 1 / 60, "hours": 1.0, "days": 24.0, "weeks": 168.0, "months": 730.5, "years": 8766.0}
 _WORKING_DAYS = "working_days"
+_HALF_A_DAY = 12 * 60
+_SAME = 0.04
+"""A month has 30 or 31 days."""
 _UNITS = (_WORKING_DAYS, *_HOURS)
 
 
@@ -44,6 +51,11 @@ class _ValuePatterns:
     numbers: Mapping[str, float]
     months: tuple[re.Pattern[str], ...]
     dates: tuple[re.Pattern[str], ...]
+    ordinals: Mapping[str, int]
+    """The days of a month in words."""
+    time: re.Pattern[str]
+    spoken: re.Pattern[str]
+    """An hour in words, each in a group that is named for it."""
     money: re.Pattern[str]
     percent: re.Pattern[str]
     duration: re.Pattern[str]
@@ -64,6 +76,11 @@ def _patterns() -> _ValuePatterns:
     stems = [join_words((one.month_stems[month],) for one in spoken) for month in range(12)]
     month = f"(?P<month>{join_patterns(stems)})"
     nth, of = f"{join_words(one.ordinals for one in spoken)}?", f"(?:{join_words(one.of for one in spoken)} )?"
+    ordinals = {word: int(day) for one in spoken for day, word in split_pairs(one.ordinal_days)}
+    in_order = join_patterns(sorted(map(re.escape, ordinals), key=len, reverse=True))
+    am, pm = (join_words(lists) for lists in ((one.am for one in spoken), (one.pm for one in spoken)))
+    half, half2 = (f"(?:(?P<am{place}>{am})|(?P<pm{place}>{pm}))" for place in (1, 2))
+    oclock = join_words(one.oclock for one in spoken)
     codes = dict.fromkeys(code for one in spoken for code in one.currency)
     before, after = (
         join_patterns(
@@ -84,10 +101,26 @@ def _patterns() -> _ValuePatterns:
             re.compile(r"(?<!\d)(?P<year>\d{4})-(?P<m>\d{2})-(?P<day>\d{2})(?!\d)"),
             re.compile(r"(?<![\d.])(?P<day>\d{1,2})[./](?P<m>\d{1,2})[./](?P<year>\d{4})(?!\d)"),
             re.compile(rf"(?<!\d)(?P<day>\d{{1,2}}){nth} {of}{month}(?:,? (?P<year>\d{{4}}))?(?!\w)", re.IGNORECASE),
+            re.compile(rf"(?<!\w)(?P<day>{in_order}) {of}{month}(?:,? (?P<year>\d{{4}}))?(?!\w)", re.IGNORECASE),
             re.compile(rf"(?<!\w){month} (?P<day>\d{{1,2}}){nth}(?:,? (?P<year>\d{{4}}))?(?!\w)", re.IGNORECASE),
         ),
+        ordinals=ordinals,
+        time=re.compile(
+            rf"(?<![\w:.,])(?P<hour>[01]?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d)\s?(?:{half}|{oclock})|:(?P<minute2>[0-5]\d)"
+            rf"|\s?{half2}|\s?{oclock}(?:\s(?P<minute3>[0-5]\d))?)(?![\w:]|[.,]\d)",
+            re.IGNORECASE,
+        ),
+        spoken=re.compile(
+            "|".join(
+                rf"(?<!\w)(?P<h{hour}_{place}>{said})(?!\w)"
+                for place, (hour, said) in enumerate(split_pairs(line for one in spoken for line in one.spoken_hours))
+            ),
+            re.IGNORECASE,
+        ),
         money=re.compile(
-            rf"(?:{before}\s?(?P<before>{_DIGITS}))|(?:(?<![\w.,])(?P<after>{_DIGITS})\s?{after}(?!\w))", re.IGNORECASE
+            rf"(?:{before}\s?(?P<before>{_DIGITS}))"
+            rf"|(?:(?<![\w.,])(?P<after>{_DIGITS}|{in_words}(?=\s))\s?{after}(?!\w))",
+            re.IGNORECASE,
         ),
         percent=re.compile(rf"{number}\s?{join_words(one.percent for one in spoken)}(?!\w)", re.IGNORECASE),
         duration=re.compile(rf"{number}[\s\u00a0-]*{unit}(?!\w)", re.IGNORECASE),
@@ -101,7 +134,7 @@ def _patterns() -> _ValuePatterns:
 def values(text: str) -> list[StatedValue]:
     """Every value, in the order of the text; none overlaps another."""
     found: list[StatedValue] = []
-    for reader in (_dates, _money, _percentages, _durations, _counts):
+    for reader in (_dates, _times, _money, _percentages, _durations, _counts):
         taken = [(value.start, value.end) for value in found]
         found.extend(
             value for value in reader(text) if not any(value.start < end and start < value.end for start, end in taken)
@@ -127,10 +160,49 @@ def _dates(text: str) -> Iterator[StatedValue]:
         for match in pattern.finditer(text):
             groups = match.groupdict()
             month = int(groups["m"]) if groups.get("m") else _month(groups["month"])
-            day, year = int(groups["day"]), int(groups["year"] or 0)
+            day, year = _day(groups["day"]), int(groups["year"] or 0)
             if 1 <= month <= 12 and 1 <= day <= 31:
                 unit = "date" if year else "day.month"
                 yield StatedValue("date", unit, year * 10_000 + month * 100 + day, match.start(), match.end(), match[0])
+
+
+def _times(text: str) -> Iterator[StatedValue]:
+    for match in _patterns().time.finditer(text):
+        hour, minute = int(match["hour"]), int(match["minute"] or match["minute2"] or match["minute3"] or 0)
+        morning, afternoon = match["am1"] or match["am2"], match["pm1"] or match["pm2"]
+        if morning or afternoon:
+            hour = hour % 12 + (12 if afternoon else 0)
+        exact = bool(morning or afternoon) or hour > 12 or match["hour"].startswith("0")
+        unit = "exact" if exact else "either half"
+        yield StatedValue("time", unit, hour % 24 * 60 + minute, match.start(), match.end(), match[0])
+    for match in _patterns().spoken.finditer(text):
+        hour = int((match.lastgroup or "h0")[1:].split("_")[0])
+        yield StatedValue("time", "around", hour % 12 * 60, match.start(), match.end(), match[0])
+
+
+def is_same_value(one: StatedValue, other: StatedValue) -> bool:
+    """They measure the same and come to the same. A day without its year is that day of any; half past five may be in
+    the morning or in the afternoon."""
+    if one.kind != other.kind:
+        return False
+    match one.kind:
+        case "date":
+            years = {int(value.amount) // 10_000 for value in (one, other)} - {0}
+            return one.amount % 10_000 == other.amount % 10_000 and len(years) < 2
+        case "time":
+            if "around" in (one.unit, other.unit):
+                return one.amount // 60 % 12 == other.amount // 60 % 12
+            apart = abs(one.amount - other.amount)
+            return apart == 0 or (apart == _HALF_A_DAY and "either half" in (one.unit, other.unit))
+        case "count":
+            return one.amount == other.amount
+        case "duration":
+            return one.unit == other.unit and abs(one.amount - other.amount) <= _SAME * max(one.amount, other.amount)
+    return one.unit == other.unit and one.amount == other.amount
+
+
+def _day(written: str) -> int:
+    return int(written) if written.isdigit() else _patterns().ordinals[written.casefold()]
 
 
 def _month(name: str) -> int:
@@ -165,10 +237,11 @@ def _duration(unit: str, amount: float, match: re.Match[str]) -> StatedValue:
 
 
 def _counts(text: str) -> Iterator[StatedValue]:
+    small = stop_words(text)
     for match in _patterns().count.finditer(text):
         # A number with a point in it, or at a line's beginning, is likelier to number than to count.
         numbers = re.search(r"[.,]\d{1,2}$", match["number"]) or not match.start()
-        if numbers or match["noun"].casefold() in stop_words(text):
+        if numbers or match["noun"].casefold() in small:
             continue
         yield StatedValue(
             "count", match["noun"].casefold(), number(match["number"]), match.start(), match.end("number"), match[0]

@@ -79,11 +79,18 @@ def plain(text: str) -> str:
 
 
 def cite(
-    claim: str, shelf: dict[str, Searchable], *, document: str = "", section: str = "", start: int | None = None
+    claim: str,
+    shelf: dict[str, Searchable],
+    *,
+    document: str = "",
+    section: str = "",
+    start: int | None = None,
+    page: int | None = None,
 ) -> Citation | None:
     """The place that says it: in the named document or, where none or a wrong one is named, in any.
 
-    Of several places the one in the named section counts, then the one nearest to the claimed offset.
+    Of several places the one in the named section counts, then one on the named page, then the one nearest to the
+    claimed offset. The page that comes back is the one it stands on.
     """
     named = shelf.get(document)
     for one in (named,) if named else shelf.values():
@@ -93,6 +100,8 @@ def cite(
         inside = one.document.section(section) if section else None
         if inside is not None:
             places = [place for place in places if inside.span.covers(place)] or places
+        if page is not None:
+            places = [place for place in places if one.document.page_of(place.start) == page] or places
         place = places[0] if start is None else min(places, key=lambda span: abs(span.start - start))
         return citation(one.document, place)
     return None

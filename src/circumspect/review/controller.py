@@ -22,13 +22,15 @@ from circumspect.errors import ModelGarbled, ModelUnavailable
 from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
 from circumspect.reasons import ReasonCode
+from circumspect.review.objections import keep_bearing, list_objections
 from circumspect.review.outline import Summaries
-from circumspect.review.review_tools import SPECS, Refusal, ReviewTools, ToolAnswer, enforce, proposal_of
+from circumspect.review.review_tools import SPECS, Refusal, ReviewTools, ToolAnswer, enforce, proposal_of, render_note
 from circumspect.review.shelf import Shelf
 from circumspect.review.values import Criterion, CriterionResult, ReviewCase, TraceStep
 from circumspect.review.verdict import FLOOR, check, rule
 from circumspect.values import ChatMessage, ModelReply, ModelRequest, ModelUsage, ToolCall
 
+_NOTE_SHOWN, _MOST_NOTES = 1_500, 8
 _NUDGE = "Call a tool: look further, or call finish with your verdict."
 _FINISH_NOW = "The budget for this criterion is used up. Call finish now with what you know."
 
@@ -44,7 +46,7 @@ class ReviewLimits:
     failures: int = 3
     """The same failing call so many times ends the evaluation."""
     corrections: int = 1
-    """How often a finish with quotes or facts that are not there goes back to the model."""
+    """How often a finish that something speaks against goes back to the model."""
     floor: float = FLOOR
     max_tokens: int = 1_200
 
@@ -113,7 +115,7 @@ class _Work:
     warned: bool = False
 
     async def run(self) -> CriterionResult:
-        messages: tuple[ChatMessage, ...] = (ChatMessage("user", _task(self.case, self.criterion, self.shelf)),)
+        messages: tuple[ChatMessage, ...] = (ChatMessage("user", _task(self.criterion, self.desk)),)
         for _ in range(self.limits.iterations):
             if self.journal.tokens >= self.limits.tokens:
                 if self.limits.budget == "hard":
@@ -196,12 +198,20 @@ class _Work:
     def _finish(self, call: ToolCall) -> CriterionResult | Refusal:
         proposal = proposal_of(call.arguments)
         checked = check(proposal, self.case, self.shelf)
+        objections = list_objections(checked, self.case, self.criterion, self.shelf, self.desk.read)
         if checked.complaint:
             self.journal.write(TraceStep("notice", checked.complaint, reason=_pick_reason(checked.lost_quotes)))
-            if proposal.status != "UNCERTAIN" and self.corrections < self.limits.corrections:
-                self.corrections += 1
-                return Refusal(f"{checked.complaint} Correct this, or finish with UNCERTAIN.")
-        verdict = rule(checked, self.limits.floor)
+        for one in objections:
+            self.journal.write(TraceStep("notice", one.said, reason=one.reason))
+        complaint = " ".join(filter(None, (checked.complaint, *(one.said for one in objections))))
+        if complaint and proposal.status != "UNCERTAIN" and self.corrections < self.limits.corrections:
+            self.corrections += 1
+            unread = [one.field for one in checked.evidence if one.field not in self.desk.read]
+            shown = f" They are: {self.desk.show(unread)}" if unread else ""
+            return Refusal(f"{complaint}{shown} Correct this, or finish with UNCERTAIN.")
+        if proposal.status != "UNCERTAIN":
+            checked = keep_bearing(checked, self.criterion)
+        verdict = rule(checked, self.limits.floor, objections[0].reason if objections else None)
         if verdict.status != proposal.status:
             said = f"{proposal.status} was proposed and does not stand: {verdict.reason}."
             self.journal.write(TraceStep("notice", said, reason=verdict.reason))
@@ -240,7 +250,10 @@ async def _stream_reply(model: Model, request: ModelRequest) -> ModelReply:
     raise ModelUnavailable("The model's answer ended before it was whole.")
 
 
-def _task(case: ReviewCase, criterion: Criterion, shelf: Shelf) -> str:
+def _task(criterion: Criterion, desk: ReviewTools) -> str:
+    """The criterion and the case, with the facts that the criterion names and the texts that came with the case."""
+    case = desk.case
+    named = [name for path in criterion.facts for name in case.under(path)]
     hints = [f"It may be about: {', '.join(criterion.hints)}."] if criterion.hints else []
     hints += [f"The answer usually lies in: {', '.join(criterion.facts)}."] if criterion.facts else []
     return prompt("review_case").render(
@@ -250,5 +263,7 @@ def _task(case: ReviewCase, criterion: Criterion, shelf: Shelf) -> str:
         case=case.id,
         title=f"({case.title})" if case.title else "",
         fields=json.dumps(list(case.fields), ensure_ascii=False),
-        documents=json.dumps(list(shelf.names), ensure_ascii=False),
+        facts=f"The values of those that the criterion names: {desk.show(named)}" if named else "",
+        notes="\n\n".join(render_note(*note, _NOTE_SHOWN) for note in case.notes[:_MOST_NOTES]) or "none",
+        documents=json.dumps(list(desk.shelf.names), ensure_ascii=False),
     )

@@ -1,33 +1,44 @@
 """Reviews under an experiment: the arm of a case goes with its request; what came of it is written with its end.
 
-`request["experiment"]` is made by whoever accepted the case: `{"id", "arm", "period", "prompts"}`.
+`request["experiment"]` is made by whoever accepted the case: `{"id", "arm", "period", "prompts", "counted"}`. After a
+decision the winner is served and nothing is counted any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from circumspect.errors import ConfigError
 from circumspect.prompts import Prompt, load_default_prompt, make_prompt_version
+from circumspect.review.citations import plain
 from circumspect.stores import experiments, prompts, reviews
 from circumspect.stores.engine import Transactions
 from circumspect.stores.experiments import ExposureRow
 from circumspect.stores.reviews import Evaluation, EvaluationState
 from circumspect.values import TenantId
 
+_MOST_RESULTS = 1_000_000
+_EDGES = " \"'…."
+"""What models put around a quote."""
+
 
 async def load_prompts(store: Transactions, tenant: str, request: Mapping[str, Any]) -> Mapping[str, Prompt]:
-    """The versions of prompts that the case's arm chose; a version that is gone is an error of this evaluation."""
+    """The versions of prompts that the tenant's file names, and over them those that the case's arm chose; a version
+    that is gone is an error of this evaluation."""
     found: dict[str, Prompt] = {}
-    for name, id_ in ((request.get("experiment") or {}).get("prompts") or {}).items():
+    arm = (request.get("experiment") or {}).get("prompts") or {}
+    for name, id_ in {**(request.get("prompts") or {}), **arm}.items():
         if load_default_prompt(name).id == id_:
             continue
         row = await store.tx(prompts.get, TenantId(tenant), id_)
         if row is None:
-            raise ConfigError(f"There is no version {id_} of a prompt.", fix="Stop the experiment that chose it.")
+            raise ConfigError(
+                f"There is no version {id_} of a prompt.",
+                fix="Choose another one in the tenant's file, and stop an experiment that chose it.",
+            )
         found[name] = make_prompt_version(name, row.text)
     return found
 
@@ -45,7 +56,8 @@ def finish_evaluation(
     if not reviews.finish(connection, tenant, id_, token, state, now, error):
         return False
     evaluation = reviews.get(connection, frozenset({tenant}), id_)
-    if evaluation is not None and evaluation.request.get("experiment"):
+    under: Any = evaluation.request.get("experiment") if evaluation else None
+    if evaluation is not None and under and under.get("counted", True):
         experiments.expose(connection, [_exposure(connection, evaluation, now)])
     return True
 
@@ -66,5 +78,29 @@ def _exposure(connection: sa.Connection, evaluation: Evaluation, now: float) -> 
         cost_usd=cost,
         tokens=tokens,
         seconds=now - evaluation.created_at,
+        citations=_measure_citations(connection, evaluation),
         at=now,
     )
+
+
+def _measure_citations(connection: sa.Connection, evaluation: Evaluation) -> float | None:
+    """Of all quotes that were claimed, the share that stands in the documents; None where nothing was quoted. What our
+    own rules quote is copied from a document, and always stands."""
+    standing = claimed = 0
+    for _, result in reviews.results_of(connection, evaluation.tenant, evaluation.id, limit=_MOST_RESULTS):
+        found: Any = result
+        kept = [plain(one["quote"]) for one in found["citations"]]
+        said = {plain(quote).strip(_EDGES) for quote in _list_claims(found.get("trace") or ())}
+        claimed += len(said) or len(kept)
+        standing += sum(any(quote in one for one in kept) for quote in said) if said else len(kept)
+    return standing / claimed if claimed else None
+
+
+def _list_claims(trace: Sequence[Any]) -> Iterator[str]:
+    """The quotes of every verdict that the model proposed, also of those that were sent back; as it wrote them."""
+    for step in trace:
+        if step.get("kind") == "action" and step.get("tool") == "finish":
+            given = (step.get("arguments") or {}).get("citations")
+            for one in given if isinstance(given, list) else ():
+                if isinstance(one, Mapping) and one.get("quote"):
+                    yield str(one["quote"])

@@ -1,157 +1,111 @@
-"""Words of a policy -> the facts of a case that they mean, by the names that the facts have.
+"""The words of a rule -> the one fact of a case that they mean, by the names that facts have.
 
-`clinical.notes_dated` is meant by "the clinical notes shall be dated", because all the words of its name that tell it
-from others are there. Names that many facts share count little; words such as "date" or "value", which only say of
-what type a fact is, count nothing. A phrase that fits two facts equally well means neither.
+`parcel.weight_lb` is meant by "parcels must not weigh more than", because every word of its own name is said, its unit
+measures what the rule measures, and no other fact could be meant. Where two could be, neither is.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
 from circumspect.knowledge.terms import stem_word, words
-from circumspect.review.values import Criterion, ReviewCase
+from circumspect.review.units import MeasureUnit, find_unit
+from circumspect.review.values import ReviewCase
 from circumspect.values import Json
 
-FactKind = Literal["date", "number", "flag", "text"]
+FactKind = Literal["date", "number", "flag", "text", "other"]
 
-FITS = 0.6
-_MARGIN = 0.1
-_WANTED = 0.15
-_ABOVE = 0.5
-"""What the names above a fact count, against its own."""
-_TYPES = frozenset(words("date dated day on at of is in the id value amount number count total name kind type")) | {
-    *words("no and to by for a percent"), *map(stem_word, words("date dated value type percent")),
-}  # fmt: skip
-"""As `reduced` leaves them."""
+_TYPES = frozenset(map(stem_word, words("date day on at of is in the value")))
+"""They only say of what type a fact is."""
+_KINDS = frozenset(words("kind type category"))
+_SHORT = 3
 _SPLIT = re.compile(r"[._\-\s]+|(?<=[a-z])(?=[A-Z])")
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?")
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MEASURED = re.compile(r"(\d+(?:\.\d{1,2})?) ?(°C|%|[A-Za-z]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class CaseFact:
-    """One field, or the same field of every item in a list (`flights.*.booked_on`), with its values in order."""
-
     name: str
-    fields: tuple[str, ...]
-    values: tuple[Json, ...]
     kind: FactKind
-    tokens: frozenset[str]
+    path: frozenset[str]
+    """The stems of its whole name."""
     own: frozenset[str]
-    """The words of the last part of the name."""
-    wanted: bool
-    """The criterion names it, or something above it."""
+    """Those that tell it from others: of the last part, or of the part above where the last one only says its type."""
+    parent: str
+    on: date | None = None
+    amount: Fraction | None = None
+    unit: MeasureUnit | None = None
+    texts: frozenset[str] = frozenset()
+    """The stems of a short text."""
+    says_kind: bool = False
+    is_true: bool = False
+    is_long: bool = False
+    """A text that nobody can claim to have read."""
 
 
-@dataclass(frozen=True)
-class CaseFacts:
-    items: tuple[CaseFact, ...]
-    weight: Mapping[str, float]
-
-    def link(self, phrase: str, kind: FactKind) -> CaseFact | None:
-        """The fact of that kind that is meant; None where there is none, or more than one."""
-        said = stems(phrase)
-        scored = sorted(
-            (
-                (self._fit(fact, said) + (_WANTED if fact.wanted else 0.0), fact)
-                for fact in self.items
-                if fact.kind == kind
-            ),
-            key=lambda pair: -pair[0],
-        )
-        scored = [pair for pair in scored if pair[0] >= FITS + (_WANTED if pair[1].wanted else 0.0)]
-        if not scored or (len(scored) > 1 and scored[0][0] - scored[1][0] < _MARGIN):
-            return None
-        return scored[0][1]
-
-    def _fit(self, fact: CaseFact, said: frozenset[str]) -> float:
-        """The share of a name's words that were said, each by how well it tells the fact from others."""
-        weights = {token: self.weight[token] * (1.0 if token in fact.own else _ABOVE) for token in fact.tokens}
-        whole = sum(weights.values())
-        return sum(weight for token, weight in weights.items() if is_said(token, said)) / whole if whole else 0.0
-
-    def pick_wanted(self, *kinds: FactKind) -> Sequence[CaseFact]:
-        return [fact for fact in self.items if fact.wanted and fact.kind in kinds]
+def list_facts(case: ReviewCase) -> tuple[CaseFact, ...]:
+    return tuple(_read_fact(name, field.value) for name, field in case.fields.items())
 
 
-def facts_of(case: ReviewCase, criterion: Criterion) -> CaseFacts:
-    groups: dict[str, list[str]] = {}
-    for name in case.fields:
-        groups.setdefault(".".join("*" if part.isdigit() else part for part in name.split(".")), []).append(name)
-    items = []
-    for group, names in groups.items():
-        values = tuple(one for name in names for one in _items(case.fields[name].value))
-        kind = _kind(values)
-        parts = [part for part in group.split(".") if part != "*"]
-        tokens = frozenset().union(*(_tokens(part) for part in parts))
-        wanted = any(group == path or group.startswith(f"{path}.") for path in criterion.facts)
-        if kind is not None:
-            items.append(CaseFact(group, tuple(names), values, kind, tokens, _tokens("".join(parts[-1:])), wanted))
-    counted = Counter(token for fact in items for token in fact.tokens)
-    return CaseFacts(tuple(items), {token: count**-0.5 for token, count in counted.items()})
-
-
-def _items(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, list | tuple) else (value,)
+def _read_fact(name: str, value: Json) -> CaseFact:
+    parts = [part for part in name.split(".") if not part.isdigit()]
+    leaf, unit = _split_unit(parts[-1]) if parts else ((), None)
+    own = frozenset(leaf) - _TYPES
+    if not own and len(parts) > 1:
+        own = frozenset(_split(parts[-2])) - _TYPES
+    path = frozenset(stem for part in parts[:-1] for stem in _split(part)) | frozenset(leaf)
+    known = (path, own, ".".join(name.split(".")[:-1]))
+    if isinstance(value, bool):
+        return CaseFact(name, "flag", *known, is_true=value)
+    if isinstance(value, int | float):
+        finite = value == value and abs(value) != float("inf")
+        return CaseFact(name, "number", *known, amount=Fraction(str(value)) if finite else None, unit=unit)
+    if not isinstance(value, str):
+        return CaseFact(name, "other", *known)
+    if on := _read_date(value):
+        return CaseFact(name, "date", *known, on=on)
+    measured = _MEASURED.fullmatch(value.strip())
+    if measured and (named := find_unit(measured[2])):
+        same = unit is None or unit == named
+        return CaseFact(name, "number", *known, amount=Fraction(measured[1]) if same else None, unit=named)
+    said = words(value)
+    texts = frozenset(stem_word(word) for word in said)
+    is_long = sum(word.isalpha() for word in said) > _SHORT
+    return CaseFact(
+        name, "text", *known, texts=texts, says_kind=name.rpartition(".")[2].lower() in _KINDS, is_long=is_long
+    )
 
 
 @lru_cache(maxsize=10_000)
-def _tokens(name: str) -> frozenset[str]:
-    found = frozenset(stem_word(part.lower()) for part in _SPLIT.split(name) if part)
-    return found - _TYPES
+def _split(name: str) -> tuple[str, ...]:
+    return tuple(stem_word(part.lower()) for part in _SPLIT.split(name) if part)
 
 
-def _kind(values: Sequence[Json]) -> FactKind | None:
-    if not values:
-        return None
-    if all(isinstance(value, bool) for value in values):
-        return "flag"
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return "number"
-    if all(as_date(value) is not None for value in values):
-        return "date"
-    return "text" if all(isinstance(value, str) for value in values) else None
+def _split_unit(leaf: str) -> tuple[tuple[str, ...], MeasureUnit | None]:
+    """A name's words and the unit that it ends with: `weight_kg`. A name that is nothing but a unit has it as well."""
+    parts = [part for part in _SPLIT.split(leaf) if part]
+    unit = find_unit(parts[-1]) if parts else None
+    return tuple(stem_word(part.lower()) for part in (parts[:-1] if unit else parts)), unit
 
 
-def as_date(value: Json) -> date | None:
-    if not isinstance(value, str) or not _ISO.fullmatch(value):
+def _read_date(value: str) -> date | None:
+    """A whole day. A time of day makes it something that days do not measure exactly."""
+    if not _ISO.fullmatch(value):
         return None
     try:
-        return date.fromisoformat(value[:10])
+        return date.fromisoformat(value)
     except ValueError:
         return None
 
 
-@lru_cache(maxsize=10_000)
-def stems(text: str) -> frozenset[str]:
-    return frozenset(stem_word(word) for word in words(text))
-
-
-def is_said(token: str, said: frozenset[str]) -> bool:
-    """The word itself, or one that it begins or that begins it: delivered, delivery."""
-    if token in said:
-        return True
-    return len(token) >= 4 and any(len(one) >= 4 and (one.startswith(token) or token.startswith(one)) for one in said)
-
-
-def name_tokens(path: str) -> frozenset[str]:
-    """The words of a fact's name that tell it from others."""
-    return frozenset().union(*(_tokens(part) for part in path.split(".") if not part.isdigit()))
-
-
-_NEGATED = re.compile(r"\b(?:not|no|outside|without|other than|except(?: for)?)\b[^.;:]{0,30}$", re.IGNORECASE)
-
-
-def mentions(text: str, value: str) -> bool:
-    """Whether a value such as "general practitioner" occurs, every word of it, and not as what something is not."""
-    wanted = stems(value) - _TYPES
-    if not wanted or not all(is_said(token, stems(text)) for token in wanted):
-        return False
-    first = re.search(re.escape(value.split()[0][:5]), text, re.IGNORECASE)
-    return first is None or not _NEGATED.search(text[: first.start()])
+def find_meant(facts: tuple[CaseFact, ...], said: frozenset[str], kind: FactKind) -> CaseFact | None:
+    """The fact of that kind whose own name is said. None where there is none, or another shares a word of it."""
+    touched = [fact for fact in facts if fact.own & said and fact.kind in (kind, "other")]
+    whole = [fact for fact in touched if fact.own <= said]
+    return whole[0] if len(touched) == len(whole) == 1 and whole[0].kind == kind else None

@@ -20,7 +20,7 @@ from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument
 from circumspect.ports import Model
 from circumspect.private_files import make_folder, write
 from circumspect.prompts import prompt
-from circumspect.review.shelf import Shelf
+from circumspect.review.shelf import Shelf, mark_section
 from circumspect.values import ChatMessage, ModelRequest, ModelUsage
 
 AT_ONCE = 60
@@ -116,7 +116,7 @@ async def summarise(
             calls.append(reply.usage)
             said = json.loads(reply.text).get("summaries", [])
             told = {one["id"]: " ".join(one["summary"].split()) for one in said}
-            made |= {section.id: told[section.id] for section in batch if told.get(section.id)}
+            made |= {one.id: told[mark_section(one)] for one in batch if told.get(mark_section(one))}
     except ModelError as problem:
         if problem.usage:
             calls.append(problem.usage)
@@ -134,7 +134,9 @@ def _name(model: Model) -> str:
 def _summary_request(
     document: KnowledgeDocument, batch: Sequence[DocumentSection], prompt_id: str, words: str
 ) -> ModelRequest:
-    texts = "\n\n".join(f"[{one.id}] {' › '.join(one.path)}\n{document.quote(one.own)[:_SHOWN]}" for one in batch)
+    texts = "\n\n".join(
+        f"[{mark_section(one)}] {' › '.join(one.path)}\n{document.quote(one.own)[:_SHOWN]}" for one in batch
+    )
     item = make_form({"id": {"type": "string"}, "summary": {"type": "string"}})
     schema = make_form({"summaries": make_list(item)})
     said = (ChatMessage("user", f"Document: {document.title}\n\n{texts}"),)
@@ -190,7 +192,7 @@ async def _choose(
     lines: list[str] = []
     by_id: dict[str, tuple[KnowledgeDocument, DocumentSection]] = {}
     for document, section in shown:
-        id_ = f"{document.id}#{section.id}" if several else section.id
+        id_ = f"{document.id}#{mark_section(section)}" if several else mark_section(section)
         by_id[id_] = (document, section)
         page = f" (page {section.page})" if section.page else ""
         about = summaries.get(document.id, {}).get(section.id, "")

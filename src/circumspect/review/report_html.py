@@ -1,4 +1,4 @@
-"""Results and their documents -> one HTML page: the verdicts, and the documents with every quote highlighted."""
+"""Results -> one HTML page: the verdicts, the texts of the cases, and the documents with every quote highlighted."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.reports import render
 from circumspect.review.report_text import summary
-from circumspect.review.values import Citation, Criterion, CriterionResult
+from circumspect.review.values import Citation, Criterion, CriterionResult, ReviewCase
 
 
 def page(
-    results: Sequence[CriterionResult], criteria: Mapping[str, Criterion], documents: Mapping[str, KnowledgeDocument]
+    results: Sequence[CriterionResult],
+    criteria: Mapping[str, Criterion],
+    documents: Mapping[str, KnowledgeDocument],
+    cases: Sequence[ReviewCase] = (),
 ) -> str:
+    """`cases` for the free texts that came with them."""
     quoted = [citation for result in results for citation in result.citations]
     return render(
         "review",
@@ -22,6 +26,7 @@ def page(
         results=results,
         criteria=criteria,
         documents=[(document, list(_cut_at_quotes(document, quoted))) for document in documents.values()],
+        notes=[(case.id, name, text) for case in cases for name, text in case.notes],
         make_id=_make_id,
         find_place=_find_place,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +21,13 @@ from circumspect.policy.validators import find_validator
 from circumspect.ports import Model
 from circumspect.reasons import ReasonCode
 from circumspect.review.outline import Summaries, pick
-from circumspect.review.shelf import Shelf
+from circumspect.review.shelf import Shelf, mark_section
 from circumspect.review.values import STATUSES, ReviewCase
 from circumspect.review.verdict import UNSAID, QuoteClaim, VerdictProposal
 from circumspect.values import Json, JsonObject, ModelUsage, ToolCall, ToolSpec
 
 _SECTION_SHOWN = 1_400
+_NOTE_SHOWN = 8_000
 _REASONS = {
     "fact_absent": ReasonCode.FACT_ABSENT,
     "contradiction": ReasonCode.POLICY_CONTRADICTS,
@@ -40,6 +41,7 @@ _CITATION = make_form(
         "quote": {"type": "string", "minLength": 1, "maxLength": 4000},
         "document": {"type": "string"},
         "section": {"type": "string"},
+        "page": {"type": ["integer", "null"]},
     },
     ("quote",),
 )
@@ -118,7 +120,8 @@ def proposal_of(arguments: JsonObject) -> VerdictProposal:
     """The verdict that `finish` was called with; its arguments have been through `enforce`."""
     given: Mapping[str, Any] = arguments
     claims = tuple(
-        QuoteClaim(one["quote"], _document(one), one.get("section", "")) for one in given.get("citations", ())
+        QuoteClaim(one["quote"], _document(one), one.get("section", ""), page=one.get("page"))
+        for one in given.get("citations", ())
     )
     facts = tuple((one["field"], one.get("value", UNSAID)) for one in given.get("evidence", ()))
     reason = _REASONS.get(given.get("reason", ""))
@@ -141,6 +144,8 @@ class ReviewTools:
     summaries: Mapping[str, Summaries] = field(default_factory=dict)
     """Empty: search by words."""
     kept: dict[str, asyncio.Task[ToolAnswer | Refusal]] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
+    """The fields whose values the model has been shown."""
 
     async def answer(self, call: ToolCall) -> ToolAnswer | Refusal:
         """Run a call that was let through. The second time, and beside the first, the same answer at no cost."""
@@ -176,9 +181,17 @@ class ReviewTools:
     def _facts(self, name: str) -> ToolAnswer:
         found = self.case.under(name)
         if found:
-            return ToolAnswer(_json({key: value.to_json() for key, value in found.items()}))
+            return ToolAnswer(self.show(found))
+        if name == "documents" and self.case.notes:
+            return ToolAnswer("\n\n".join(render_note(*note) for note in self.case.notes))
         close = difflib.get_close_matches(name, self.case.fields, 5, 0.5)
         return ToolAnswer(_json({"found": False, "problem": f"The case has no field {name!r}.", "similar": close}))
+
+    def show(self, fields: Iterable[str]) -> str:
+        """Their values as JSON; from now on they count as read."""
+        shown = {name: self.case.fields[name].to_json() for name in fields}
+        self.read.update(shown)
+        return _json(shown)
 
     def _tighten(self, reference: str, query: str) -> ToolAnswer | Refusal:
         found = self.shelf.find(reference)
@@ -191,13 +204,19 @@ class ReviewTools:
         return ToolAnswer("\n".join(f"- {document.quote(span)}" for span in spans))
 
 
+def render_note(name: str, text: str, longest: int = _NOTE_SHOWN) -> str:
+    """A free text of the case."""
+    cut = f"{text[:longest]}… (there is more)" if len(text) > longest else text
+    return f"[{name or 'text'}]\n{cut}"
+
+
 def _render_section(document: KnowledgeDocument, section: DocumentSection, span: TextSpan) -> str:
     text = document.quote(span)
     page = f", page {document.page_of(span.start)}" if document.pages else ""
-    head = f"[{document.id}#{section.id}] {' › '.join(section.path) or document.title}{page}"
+    head = f"[{document.id}#{mark_section(section)}] {' › '.join(section.path) or document.title}{page}"
     if len(text) > _SECTION_SHOWN:
         text = f"{text[:_SECTION_SHOWN]}… (there is more: spans_tighten)"
-    parts = "".join(f"\n  part [{document.id}#{child.id}] {child.title}" for child in section.children[:12])
+    parts = "".join(f"\n  part [{document.id}#{mark_section(child)}] {child.title}" for child in section.children[:12])
     return f"{head}\n{text.strip()}{parts}"
 
 

@@ -1,8 +1,8 @@
 """review: one case, one criterion -> one Result, whatever happens. The door that the CLI, the batch and the API use.
 
 `Reviewing` is what a run decided once: which controller, which model, which limits. With no model the heuristic
-controller answers. When a model fails for good, the heuristic answers instead if `fallback` is on, and the trace says
-so; otherwise the result is UNCERTAIN with a reason code.
+controller answers. When a model was asked for and fails, the result is UNCERTAIN with the cause: nobody else's verdict
+goes out in its name. With `fallback` it carries the passages that a search by words finds, for whoever reads on.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from circumspect.errors import ModelError
 from circumspect.hashing import digest
@@ -18,10 +18,10 @@ from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
 from circumspect.reasons import ReasonCode
 from circumspect.review.controller import ReviewJournal, ReviewLimits, react
-from circumspect.review.heuristic import heuristic
+from circumspect.review.heuristic import find_passages, heuristic
 from circumspect.review.outline import MemoryCache, Summaries, SummaryCache, leading, summarise
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import ControllerName, Criterion, CriterionResult, ReviewCase, TraceStep
+from circumspect.review.values import Citation, ControllerName, Criterion, CriterionResult, ReviewCase, TraceStep
 from circumspect.review.verdict import FLOOR
 from circumspect.values import ModelUsage
 
@@ -35,6 +35,7 @@ class Reviewing:
     model: Model | None = None
     limits: ReviewLimits = field(default_factory=ReviewLimits)
     fallback: bool = True
+    """When the model fails, show the passages that words find."""
     prompt: Prompt | None = None
     """Other words than ours for the model; results carry its id."""
     summarise: bool = True
@@ -114,31 +115,28 @@ async def review(
     except ModelError as problem:
         journal.add_usage(*([problem.usage] if problem.usage else []))
         journal.write(TraceStep("notice", f"{problem.code}: {problem.problem}", reason=ReasonCode.MODEL_FAILED))
-        return _without(case, criterion, shelf, reviewing, journal, ReasonCode.MODEL_FAILED, problem.problem)
+        passages = find_passages(criterion, shelf, journal.write) if reviewing.fallback else ()
+        cited = tuple(one.citation for one in passages)
+        return _abstain(case, criterion, reviewing, journal, ReasonCode.MODEL_FAILED, problem.problem, cited)
     except Exception as problem:
         log.exception("evaluation failed", extra={"criterion": criterion.id})
         journal.write(TraceStep("notice", type(problem).__name__, reason=ReasonCode.INTERNAL_ERROR))
-        return _without(
-            case, criterion, shelf, reviewing, journal, ReasonCode.INTERNAL_ERROR, "Something of ours failed."
-        )
+        return _abstain(case, criterion, reviewing, journal, ReasonCode.INTERNAL_ERROR, "Something of ours failed.")
 
 
-def _without(
+def _abstain(
     case: ReviewCase,
     criterion: Criterion,
-    shelf: Shelf,
     reviewing: Reviewing,
     journal: ReviewJournal,
     reason: ReasonCode,
     why: str,
+    cited: tuple[Citation, ...] = (),
 ) -> CriterionResult:
-    if reviewing.fallback:
-        found = by_heuristic(case, criterion, shelf, reviewing.limits.floor, journal.watch)
-        trace = (*journal.steps, *found.trace)
-        return replace(found, trace=trace, calls=tuple(journal.calls), seconds=time.monotonic() - journal.began)
     return CriterionResult(
-        case.id, criterion.id, "UNCERTAIN", 0.0, why, "react", reason_code=reason, prompt_id=reviewing.words.id,
-        trace=tuple(journal.steps), calls=tuple(journal.calls), seconds=time.monotonic() - journal.began,
+        case.id, criterion.id, "UNCERTAIN", 0.0, why, "react", cited, reason_code=reason,
+        prompt_id=reviewing.words.id, trace=tuple(journal.steps), calls=tuple(journal.calls),
+        seconds=time.monotonic() - journal.began,
     )  # fmt: skip
 
 

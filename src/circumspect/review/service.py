@@ -13,7 +13,7 @@ import binascii
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, cast
 
 from circumspect.confined.processes import ReadingLimits
 from circumspect.errors import CircumspectError, ConfigError
@@ -23,6 +23,7 @@ from circumspect.lanes import Lane
 from circumspect.ports import Clock, Ids, Model
 from circumspect.prompts import use_prompts
 from circumspect.review.case_files import Criteria, criteria_of, read_case
+from circumspect.review.case_shadows import is_overspent, put_shadow
 from circumspect.review.controller import ReviewLimits
 from circumspect.review.experiment_arms import finish_evaluation, load_prompts
 from circumspect.review.reviewing import Prepared, Reviewing, by_heuristic, prepare, review
@@ -97,6 +98,14 @@ async def load_stored_documents(
     return found
 
 
+class EvaluationWatch(Protocol):
+    """Hears what evaluations come to, for metrics. It must not raise."""
+
+    def verdict(self, tenant: str, result: CriterionResult) -> None: ...
+
+    def evaluation(self, tenant: str, state: str) -> None: ...
+
+
 class EvaluationRunner:
     """The evaluations that this worker has under way."""
 
@@ -109,9 +118,10 @@ class EvaluationRunner:
         reading: Lane | None = None,
         computing: Lane | None = None,
         limits: ReadingLimits | None = None,
+        watch: EvaluationWatch | None = None,
     ) -> None:
         """Documents are read within `limits`, in a place of the lane `reading`; heuristics compute in the other."""
-        self._store, self._clock, self._ids, self._limits = store, clock, ids, limits
+        self._store, self._clock, self._ids, self._limits, self._watch = store, clock, ids, limits, watch
         self._reading, self._computing = reading or Lane("documents"), computing or Lane("reviews")
         self._under_way = Lane("evaluations", at_once=UNDER_WAY, per_tenant=UNDER_WAY_PER_TENANT)
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
@@ -159,7 +169,8 @@ class EvaluationRunner:
     async def _record_failure(self, tenant: str, id_: str, token: str, problem: str) -> None:
         now = self._clock.now().timestamp()
         with contextlib.suppress(CircumspectError):
-            await self._store.tx(finish_evaluation, tenant, id_, token, "failed", now, problem)
+            if await self._store.tx(finish_evaluation, tenant, id_, token, "failed", now, problem) and self._watch:
+                self._watch.evaluation(tenant, "failed")
 
     async def _evaluate(self, tenant: str, id_: str, token: str, model: Model | None) -> None:
         evaluation = await self._store.tx(reviews.get, frozenset({tenant}), id_)
@@ -190,12 +201,41 @@ class EvaluationRunner:
                 kept = await self._store.tx(reviews.write_result, tenant, id_, token, row, now, LEASE_SECONDS)
                 if not kept:
                     lost.set()
+                elif self._watch:
+                    self._watch.verdict(tenant, found)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(CONCURRENT if reviewing.model else 1):
                 group.create_task(worker())
         if not lost.is_set():
-            await self._store.tx(finish_evaluation, tenant, id_, token, "done", self._clock.now().timestamp())
+            now = self._clock.now().timestamp()
+            finished = await self._store.tx(finish_evaluation, tenant, id_, token, "done", now)
+            if finished and self._watch:
+                self._watch.evaluation(tenant, "done")
+            if finished and request.get("shadow"):
+                await self._run_shadow(evaluation, work, prepared, model)
+
+    async def _run_shadow(
+        self, evaluation: Evaluation, work: EvaluationInput, prepared: Prepared, model: Model | None
+    ) -> None:
+        """The same case by the second configuration. Never raises for what that one does: the case is decided."""
+        tenant, under = evaluation.tenant, cast(Mapping[str, Any], evaluation.request["shadow"])
+        made: list[CriterionResult] = []
+        error = ""
+        try:
+            if await self._store.tx(is_overspent, tenant, under):
+                return
+            wanted = under.get("controller") or evaluation.controller
+            reviewing = _reviewing(evaluation.request, model if wanted == "react" else None)
+            with use_prompts(await load_prompts(self._store, tenant, {"prompts": under.get("prompts")})):
+                for criterion in work.items:
+                    made.append(await self._review_criterion(tenant, work, criterion, prepared, reviewing))
+        except Exception as problem:
+            log.warning("a shadow failed", extra={"evaluation": evaluation.id, "problem": type(problem).__name__})
+            error = f"{type(problem).__name__} in the second configuration."
+        now = self._clock.now().timestamp()
+        with contextlib.suppress(CircumspectError):
+            await self._store.tx(put_shadow, evaluation, made, error, now)
 
     async def _review_criterion(
         self, tenant: str, work: EvaluationInput, criterion: Criterion, prepared: Prepared, reviewing: Reviewing

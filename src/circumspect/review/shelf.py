@@ -7,6 +7,7 @@ used from one thread at a time.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, TextS
 from circumspect.review.citations import Searchable, searchable
 
 T = TypeVar("T")
+_PRINTED = re.compile(r"(?:[A-Za-z]+\s+)?(\d+(?:\.\d+)*)\b")
 
 MOST_TERMS = 48
 TITLE_WEIGHT = 3.0
@@ -37,6 +39,17 @@ class Hit:
     @property
     def text(self) -> str:
         return self.document.quote(self.span)
+
+
+def mark_section(section: DocumentSection) -> str:
+    """What a section is called where a model reads it. "s1.2" is the second part of the first heading, whatever number
+    is printed before its title; a bare "1.2" always means the printed one."""
+    return f"s{section.id}"
+
+
+def _list_names(section: DocumentSection) -> tuple[str, ...]:
+    printed = _PRINTED.match(section.title)
+    return (mark_section(section), section.title.casefold(), *((printed[1],) if printed else ()))
 
 
 class Shelf:
@@ -73,17 +86,15 @@ class Shelf:
         return made
 
     def find(self, reference: str) -> tuple[KnowledgeDocument, DocumentSection] | None:
-        """A section by `document#section`, or by its id or its title where only one document has it."""
-        name, _, id_ = reference.rpartition("#")
-        if name in self.documents:
-            section = self.documents[name].section(id_)
-            return (self.documents[name], section) if section else None
-        wanted = reference.strip().casefold()
+        """A section by `document#section`, or by what only one section is called: its mark, its title, its number."""
+        name, _, rest = reference.rpartition("#")
+        documents = [self.documents[name]] if name in self.documents else list(self.documents.values())
+        wanted = rest.strip().casefold()
         found = [
             (document, section)
-            for document in self.documents.values()
+            for document in documents
             for section in document.sections()
-            if section.id == reference or (section.title.casefold() == wanted and wanted)
+            if section.id and wanted in _list_names(section)
         ]
         return found[0] if len(found) == 1 else None
 

@@ -34,7 +34,9 @@ class QuoteClaim:
     quote: str
     document: str = ""
     section: str = ""
+    """As `Shelf.find` reads it."""
     start: int | None = None
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,11 @@ def check(proposal: VerdictProposal, case: ReviewCase, shelf: Shelf) -> CheckedP
     citations: dict[tuple[str, int, int], Citation] = {}
     lost_quotes: list[str] = []
     for claim in proposal.claims:
-        section = claim.section.rpartition("#")[2]
-        found = cite(claim.quote, shelf.searchable, document=claim.document, section=section, start=claim.start)
+        named = shelf.find(f"{claim.document}#{claim.section.rpartition('#')[2]}") if claim.section else None
+        section = named[1].id if named else ""
+        found = cite(
+            claim.quote, shelf.searchable, document=claim.document, section=section, start=claim.start, page=claim.page
+        )
         if found is None:
             lost_quotes.append(claim.quote)
         else:
@@ -98,16 +103,18 @@ def check(proposal: VerdictProposal, case: ReviewCase, shelf: Shelf) -> CheckedP
     )
 
 
-def rule(checked: CheckedProposal, floor: float = FLOOR) -> CriterionVerdict:
-    """The strictest reading of what was proposed and found."""
+def rule(checked: CheckedProposal, floor: float = FLOOR, objection: ReasonCode | None = None) -> CriterionVerdict:
+    """The strictest reading of what was proposed and found; `objection` is what still speaks against it."""
     proposal = checked.proposal
     confidence = max(0.0, min(proposal.confidence, checked.surest, 1.0))
     if proposal.status == "UNCERTAIN":
         return CriterionVerdict("UNCERTAIN", confidence, proposal.reason or ReasonCode.ABSTAINED)
-    if not checked.citations:
-        return CriterionVerdict("UNCERTAIN", confidence, ReasonCode.CITATION_NOT_FOUND)
     if checked.lost_facts:
         return CriterionVerdict("UNCERTAIN", confidence, ReasonCode.EVIDENCE_NOT_FOUND)
+    if objection is not None:
+        return CriterionVerdict("UNCERTAIN", confidence, objection)
+    if not checked.citations:
+        return CriterionVerdict("UNCERTAIN", confidence, ReasonCode.CITATION_NOT_FOUND)
     if confidence < floor:
         return CriterionVerdict("UNCERTAIN", confidence, ReasonCode.LOW_CONFIDENCE)
     return CriterionVerdict(proposal.status, confidence, None)

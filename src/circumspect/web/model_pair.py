@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from circumspect.models.fallback import FallbackModel
 from circumspect.models.opening import open_model
+from circumspect.models.tempered import TemperedModel
 from circumspect.ports import Model
 from circumspect.values import ModelReply, ModelRequest
 
@@ -60,8 +62,10 @@ class ModelPair:
 
     @property
     def doing(self) -> Model:
-        """`do` as a model by itself, for steps that know of one model only."""
-        return FallbackModel((self.fast, *_distinct((self.fast, self.smart))))
+        """`do` as a model by itself, for steps that know of one model only. A step that wants the same answer every
+        time (a critique, at 0) keeps its temperature."""
+        chain = (self.fast, *_distinct((self.fast, self.smart)))
+        return FallbackModel([TemperedModel(model, partial(_temper, self.fast_temperature)) for model in chain])
 
     async def aclose(self) -> None:
         await FallbackModel(_distinct((self.smart, self.smart_fallback, self.fast))).aclose()
@@ -78,6 +82,11 @@ def open_pair(
         fast=thinking if fast is None else open_model(fast),
         smart_fallback=None if fallback is None else open_model(fallback),
     )
+
+
+def _temper(temperature: float, request: ModelRequest) -> ModelRequest:
+    """At this temperature, unless the answer must not vary."""
+    return replace(request, temperature=temperature) if request.temperature else request
 
 
 class _Noted:

@@ -17,12 +17,14 @@ from circumspect.hashing import digest
 from circumspect.language.folding import fold
 from circumspect.language.pack import join_words, packs
 from circumspect.language.written_values import find_word
+from circumspect.language.yes_no import classify
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES, every_value_has_a_source
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.rules import RULES
 from circumspect.reasons import ReasonCode
 from circumspect.values import Allow, Ask, Confirm, Deny, Json, PastCall, Utterance, Verdict
+from circumspect.web.browser.page_words import is_wholly
 from circumspect.web.page import Element, Page
 
 MOST_TRIES = 3
@@ -179,6 +181,17 @@ def the_page_gives_no_orders(facts: Facts) -> Verdict:
     return Confirm() if any(order.search(fold(text)) for text in _prose(facts)) else Allow()
 
 
+@rule(ReasonCode.DENIED_BY_USER)
+def a_no_is_not_followed_by_a_click(facts: Facts) -> Verdict:
+    """After a no, whatever it was the answer to, nothing is clicked that the user does not say yes to."""
+    if facts.confirmed or facts.call.tool not in ("click", "submit", "press"):
+        return Allow()
+    if facts.call.tool == "press" and not _acts(str(facts.call.arguments.get("key", ""))):
+        return Allow()
+    said = next((one.text for one in reversed(_users(facts)) if one.text.strip()), "")
+    return Confirm() if _begins_with_no(said) else Allow()
+
+
 PAGE_RULES: tuple[Rule, ...] = (
     the_element_is_there,
     an_open_popup_comes_first,
@@ -190,12 +203,19 @@ PAGE_RULES: tuple[Rule, ...] = (
     it_stays_on_the_site,
     an_address_was_given,
     the_page_gives_no_orders,
+    a_no_is_not_followed_by_a_click,
 )
 RULES_FOR_PAGES: tuple[Rule, ...] = (
     *(one for one in RULES if one.name not in {rule.name for rule in GROUNDING_RULES}),
     every_value_has_a_source,
     *PAGE_RULES,
 )
+
+
+def _begins_with_no(said: str) -> bool:
+    """ "No", "no, not that one", "stop", "cancel"."""
+    first = re.split(r"[,;.!\n]", said.strip(), maxsplit=1)[0]
+    return classify(first) == "deny" or is_wholly("dismisses", first)
 
 
 def _acts(key: str) -> bool:

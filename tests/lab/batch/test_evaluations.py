@@ -35,7 +35,7 @@ from circumspect.review.values import Criterion, CriterionResult, ReviewCase
 from circumspect.stores.reviews import ResultRow
 from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
-CRITERIA = Criteria((IN_TIME, Criterion("K-2", "The price of the night is within the limit.", facts=("hotel",))))
+CRITERIA = Criteria((IN_TIME, Criterion("K-2", "The claim is for a trip.", facts=("claim",))))
 PROGRAM = "from circumspect import cli; cli.VERBS.setdefault('evaluate', ('evaluate:evaluate', '')); cli.main()"
 
 
@@ -71,7 +71,7 @@ def test_every_pair_gets_one_result_and_a_second_run_does_nothing(tmp_path: Path
     ended = run(tmp_path / "r.db", cases(5), watch=seen.append)
     assert (ended.total, ended.done_count, ended.made, ended.complete) == (10, 10, 10, True)
     assert sum(ended.statuses.values()) == 10
-    assert ended.statuses["MET"] >= 5
+    assert ended.statuses == {"UNCERTAIN": 10}
     assert len(rows(tmp_path / "r.db")) == 10
     assert seen[-1].done_count == 10
     again = run(tmp_path / "r.db", cases(5))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from circumspect.values import ToolCall
@@ -15,6 +17,10 @@ URL = "https://shop.example/cart"
 
 def button(name: str, *, form: str = "", kind: str = "button", inside: str = "", role: str = "button") -> Element:
     return Element("b1", role, name, type=kind, form=form, inside=inside or form)
+
+
+def button_beside(name: str, inside: str) -> Element:
+    return Element("b2", "button", name, inside=inside)
 
 
 def on(element: Element, *others: Element) -> bool:
@@ -33,6 +39,41 @@ def on(element: Element, *others: Element) -> bool:
 )  # fmt: skip
 def test_a_button_that_says_so_commits(name: str) -> None:
     assert on(button(name))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Drop table", "Retry payment", "Ban user", "Book now", "Void", "Void invoice", "Run", "Apply", "Reset", "Clear cart",
+        "Block", "Suspend account", "Lock card", "Kick", "Enroll", "Check out", "Upgrade", "Renew", "Claim", "Launch",
+        "Restart server", "Roll back", "Purge history", "Clear history", "Generate new key", "Rotate keys", "Add to cart",
+        "Start trial", "Invite team", "Accept", "Merge", "Mark as paid", "Release funds", "Waive fee", "Escalate", "Follow",
+        "Report user", "Don't renew", "Open account", "Open position", "Reload card", "View / Pay", "Show delete", "OK",
+        "Yes", "Continue", "Upload", "Restore backup", "Synchronise", "5", "50 €", "List items", "Order items", "Zünden",
+        "הזמן עכשיו", "חסום משתמש", "הפעל מחדש", "הצג ומחק", "אפס",
+        "Заблокировать", "Запустить", "Забронировать", "Сбросить", "Списать", "Показать и удалить",
+        "Jetzt buchen", "Sperren", "Zurücksetzen", "Neustart", "Anzeigen und löschen", "Freischalten", "Auszahlen",
+    ],
+)  # fmt: skip
+def test_a_button_whose_name_proves_nothing_is_asked_about(name: str) -> None:
+    assert on(button(name))
+    assert on(Element("d1", "generic", name)), "however it is made"
+    assert on(Element("l1", "link", name, href="https://shop.example/cart#"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Past visits", "Inbox (3)", "Expand all", "Load more results", "Sort by price", "Page 3", "Download PDF", "☰", "⋮",
+        "Copy link", "Zoom in", "Select all", "Back to results", "New/Search", "Next", "Read more", "Full screen", "Map",
+        "Export CSV", "Learn more", "Show password", "Open in new tab", "My orders", "Settings", "Help", "Compact view",
+        "הבא", "פרטים", "פרטים נוספים", "Mute", "Delivery information", "Payments received", "תורים", "מיין לפי מחיר", "הורד קובץ", "טען עוד", "הגדרות",
+        "Далее", "Подробнее", "Свернуть", "Скачать отчет", "Мои заказы", "Сортировать по цене", "Настройки",
+        "Weiter", "Mehr anzeigen", "Details", "Rechnungen", "Sortieren nach Preis", "Nächste Seite", "Zuklappen",
+    ],
+)  # fmt: skip
+def test_a_name_that_can_mean_nothing_else_is_not_asked_about(name: str) -> None:
+    assert not on(button(name))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +99,10 @@ def test_the_button_of_a_form_that_posts_commits_whatever_it_says() -> None:
 
 def test_a_button_beside_it_in_the_form_does_not() -> None:
     assert not on(button("Choose date", form="f1"), POST)
-    assert not on(button("Cancel", form="f1", kind="submit"), POST)
+    assert not on(
+        button("Cancel", form="f1", kind="submit"), POST, Element("b2", "button", "Pay", type="submit", form="f1")
+    )
+    assert on(button("Cancel", form="f1", kind="submit"), POST), "it is all that this form can do"
     assert not on(button("Reset", form="f1", kind="reset"), POST)
 
 
@@ -80,6 +124,12 @@ def test_what_opens_or_unfolds_does_not_commit() -> None:
     assert not on(Element("b1", "button", "Payments sent", expanded=False))
     assert not on(Element("b1", "tab", "Transfer", selected=False))
     assert not on(Element("b1", "checkbox", "Send reminders", checked=False))
+
+
+def test_a_switch_acts_at_once_unless_a_form_waits_for_it() -> None:
+    assert on(Element("s1", "switch", "Turn off heating", checked=True))
+    assert not on(Element("s1", "switch", "Dark mode", checked=False))
+    assert not on(Element("s1", "switch", "Send reminders", checked=False, form="f1", inside="f1"), POST)
 
 
 def test_an_icon_that_does_not_say_what_it_does_is_asked_about() -> None:
@@ -114,6 +164,9 @@ def test_a_link_to_a_page_does_not_commit_unless_opening_it_does_the_deed() -> N
     assert not on(Element("l1", "link", "Send money", href="https://shop.example/transfers"))
     assert not on(Element("l1", "link", "Delete account", href="https://shop.example/settings/account"))
     assert on(Element("l1", "link", "Delete", href="https://shop.example/items/3/delete"))
+    assert on(Element("l1", "link", "Yes", href="https://shop.example/items/3/delete"))
+    assert on(Element("l1", "link", "Delete", href="https://shop.example/items/delete/3"))
+    assert on(Element("l1", "link", "Yes", href="https://shop.example/items?action=delete&id=3"))
     assert on(Element("l1", "link", "Delete", href="https://shop.example/cart#"))
     assert on(Element("l1", "link", "Pay", href="javascript:pay()"))
 
@@ -127,7 +180,28 @@ def test_ok_commits_where_the_dialog_asks_for_it() -> None:
     assert on(button("כן", inside="d1"), grave)
     assert on(ok, asked)
     assert not on(ok, mild)
+    assert not on(ok, mild, Element("x", "button", "×", inside="d1"))
+    assert on(ok, mild, button_beside("No", "d1")), "a dialog that offers a no has asked"
+    assert on(ok, Element("d1", "dialog", "Drop the table?"))
+    assert on(ok), "there is no dialog that it could belong to"
     assert not on(button("Cancel", inside="d1"), grave)
+
+
+def test_what_begins_a_form_is_asked_about_once_there_is_something_to_send() -> None:
+    field = Element("t1", "textbox", "Note", inside="x1")
+    assert not on(button("Add note", inside="x1"), field)
+    assert on(button("Add note", inside="x1"), replace(field, value="Patient is allergic"))
+
+
+def test_a_number_is_a_page_or_a_day_only_where_such_things_stand() -> None:
+    assert not on(button("17", inside="g1"), Element("g1", "grid", "November"))
+    assert on(button("17", inside="g1"), Element("g1", "group", "Rate us"))
+
+
+def test_emptying_fields_needs_fields() -> None:
+    field = Element("t1", "textbox", "Name", inside="x1")
+    assert not on(button("Clear", inside="x1"), field)
+    assert on(button("Clear", inside="x1"))
 
 
 def pressing(key: str, *elements: Element, element: str = "", focused: str = "") -> bool:

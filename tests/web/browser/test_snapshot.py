@@ -208,6 +208,56 @@ async def test_a_frame_of_another_origin_is_read_too(visitor: Visitor) -> None:
     assert [one.id for one in typed.elements] == [one.id for one in page.elements]
 
 
+@pytest.mark.parametrize("address", ["/restless", "http://restless.example/"], ids=["own", "foreign"])
+async def test_a_frame_that_goes_on_while_it_is_looked_at_takes_nothing_from_the_page(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    from playwright.async_api import Frame
+
+    inner = "<form aria-label=Theirs><input aria-label=Code></form>"
+    pattern = address if "://" in address else f"**{address}"
+    await visitor.tab.context.route(pattern, lambda route: route.fulfill(body=inner, content_type="text/html"))
+    body = f"<h1>Out</h1><iframe title=Box src={address}></iframe><button>End</button>"
+    page = await visitor.is_shown(body)
+    ask = Frame.evaluate
+    left = 0
+
+    async def ask_while_it_goes(frame: Frame, expression: str, arg: Any = None) -> Any:
+        """As if it went on in the middle of every question that is put to it."""
+        nonlocal left
+        if frame.parent_frame is None or left == 0:
+            return await ask(frame, expression, arg)
+        left -= 1
+        return await ask(frame, "async () => { location.reload(); await new Promise(() => {}) }")
+
+    monkeypatch.setattr(Frame, "evaluate", ask_while_it_goes)
+    left = 1
+    assert [one.line for one in (await visitor.looks()).elements] == [one.line for one in page.elements]
+    left = 1_000
+    assert {"Out", "Box", "End"} <= {one.name for one in (await visitor.looks()).elements}
+    handle = await locate(visitor.tab, the(page, "button", "End").id)
+    assert handle is not None
+    assert await locate(visitor.tab, "nowhere") is None
+
+
+async def test_a_frame_that_is_taken_away_while_it_is_looked_at_takes_nothing_from_the_page(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from playwright.async_api import Frame
+
+    find_holder = Frame.frame_element
+
+    async def take_away(frame: Frame) -> Any:
+        holder = await find_holder(frame)
+        await holder.evaluate("one => one.remove()")
+        return await find_holder(frame)
+
+    page = await visitor.is_shown("<h1>Out</h1><iframe title=Box src=/help></iframe><button>End</button>")
+    monkeypatch.setattr(Frame, "frame_element", take_away)
+    assert names(await visitor.looks(), "heading")[0] == "Out"
+    assert await locate(visitor.tab, the(page, "button", "End").id) is not None
+
+
 async def test_what_nobody_sees_is_not_there(visitor: Visitor) -> None:
     page = await visitor.is_shown("""
       <style>.off { position: absolute; left: -9999px } .clip { position: absolute; width: 1px; height: 1px; overflow: hidden }

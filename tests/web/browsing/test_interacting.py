@@ -246,7 +246,7 @@ async def test_only_addresses_that_were_given_are_opened(tmp_path: Path, url: st
 
 
 async def test_what_failed_is_not_tried_again_and_after_three_ways_the_user_is_asked(tmp_path: Path) -> None:
-    buttons = tuple(Element(f"b{n}", "button", f"Way {n}") for n in range(5))
+    buttons = tuple(Element(f"b{n}", "button", f"Show way {n}") for n in range(5))
     page = Page(URL, "Dead", buttons)
     drafts = [does("click", element="b0"), does("click", element="b0")]
     drafts += [does("click", element=f"b{n}") for n in range(1, 5)]
@@ -311,6 +311,35 @@ async def test_a_question_of_the_models_reaches_the_user(tmp_path: Path) -> None
     async with browsing(tmp_path, says("Which of the two patients do you mean?")) as (setup, _):
         made = await step(setup, DASHBOARD, TASK)
         assert made.result.reply == "Which of the two patients do you mean?"
+        assert made.status == "needs_user_input", "it is no answer to the task"
+        assert made.to_json()["user_question"] == made.result.reply
+
+
+@pytest.mark.parametrize("tool", ["done", None])
+async def test_a_question_is_no_answer_whatever_it_is_called_and_an_offer_of_help_is_none(
+    tmp_path: Path, tool: str | None
+) -> None:
+    asks, offers = "There are two of them. Which one?", "Three visits are due. Can I help you with anything else?"
+    drafts = [does("done", answer=text) if tool else says(text) for text in (asks, offers)]
+    async with browsing(tmp_path, *drafts) as (setup, _):
+        assert (await step(setup, DASHBOARD, TASK)).status == "needs_user_input"
+        assert (await step(setup, DASHBOARD, "What is due today?")).status == "answer"
+
+
+@pytest.mark.parametrize("no", ["no", "No!", "no, not that one", "stop", "cancel", "nein", "нет", "לא"])
+@pytest.mark.parametrize("target", ["v", "x"])
+async def test_a_no_to_a_question_of_the_models_is_not_followed_by_the_click(
+    tmp_path: Path, no: str, target: str
+) -> None:
+    page = replace(DASHBOARD, elements=(*DASHBOARD.elements, Element("x", "button", "Delete patient")))
+    drafts = (says("Shall I do it?"), *[does("click", element=target)] * 3)
+    async with browsing(tmp_path, *drafts) as (setup, _):
+        asked = await step(setup, page, "Tidy up")
+        after = await step(setup, page, no, session=asked.session)
+        assert after.action is None
+        assert ReasonCode.DENIED_BY_USER in after.result.reason_codes
+        done = await step(setup, page, "yes", session=asked.session)
+        assert done.action is not None, "a yes to the very click lets it go ahead"
 
 
 async def test_what_the_model_sees_of_a_page_cannot_pose_as_another_element(tmp_path: Path) -> None:

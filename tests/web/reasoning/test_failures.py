@@ -34,7 +34,7 @@ def broken(name: str = "broken") -> ScriptedModel:
 
 
 @pytest.mark.parametrize("said", [GONE, ModelRefused("no"), ModelGarbled("?"), "not json at all", '{"source": 7}', ""])
-async def test_without_an_analysis_the_users_words_are_searched_for_once(said):
+async def test_without_an_analysis_the_documents_are_searched_for_the_users_words_once(said):
     thinking = await reasoned(
         "How do I add a patient?",
         smart=by_purpose(

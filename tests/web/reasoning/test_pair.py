@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from circumspect.errors import ConfigError, ModelGarbled, ModelRefused, ModelUnavailable
@@ -75,6 +77,14 @@ async def test_what_the_failed_tries_cost_is_in_the_reply():
 async def test_doing_is_a_model_by_itself():
     pair = ModelPair(model("done", name="smart"), model(TROUBLE[0], TROUBLE[0], name="fast"))
     assert (await pair.doing.complete(ASKS)).usage.model == "smart"
+
+
+async def test_doing_has_the_fast_models_temperature_and_leaves_alone_what_must_not_vary():
+    fast = model("done", "done", name="fast")
+    pair = ModelPair(model(name="smart"), fast, fast_temperature=0.6)
+    await pair.doing.complete(ASKS)
+    await pair.doing.complete(replace(ASKS, temperature=0.0))
+    assert [request.temperature for request in fast.requests] == [0.6, 0.0]
 
 
 def test_opened_by_name(monkeypatch):

@@ -176,12 +176,15 @@ async def test_a_widened_search_is_written_down():
 async def test_private_data_in_a_query_does_not_leave_the_house():
     query = "patient ann@example.com +972 54-123-4567 id 123456789 registration error 505"
     thinking = await reasoned(
-        analyse=analysis("WEB_SEARCH", 0.9, search_query=query), evaluate=judgement(), verify=complete()
+        analyse=analysis("WEB_SEARCH", 0.9, search_query=query),
+        evaluate=judgement(),
+        verify=complete(),
+        shelf=Shelf(remote=True),
     )
     assert thinking.shelf.queries == ["patient id registration error 505"]
 
 
-async def test_without_a_query_the_users_words_are_searched_for():
+async def test_without_a_query_the_users_words_are_searched_for_in_the_tenants_documents():
     thinking = await reasoned(
         "How do I add a patient?",
         analyse=analysis("WEB_SEARCH", 0.9, search_query=""),

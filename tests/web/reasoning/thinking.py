@@ -70,6 +70,8 @@ class Shelf:
 
     found: Sequence[Sequence[WebResult] | Exception] = ((RESULT,),)
     widened: bool = False
+    remote: bool = False
+    """Whether what it is asked leaves the house."""
     queries: list[str] = field(default_factory=list)
     urls: list[str] = field(default_factory=list)
     kept: list[float] = field(default_factory=list)

@@ -89,7 +89,7 @@ def _way(course: Course, seen: RequestContents, text: str) -> _Way:
             return _Way("ESCALATE", 0.8, 0.3, "The customer asks for a person.", "request for a person")
         case "beyond":
             return _Way("ESCALATE", 0.7, 0.3, "No tool does what is asked for.", "request")
-        case "unsure":
+        case "unsure" if seen.tools or not utterance.asks:
             return _Way("CLARIFY", 0.4, 0.4, "Several things could be meant.", "unclear")
         case "help" if "?" not in text:
             return _Way("CLARIFY", 0.4, 0.4, "It does not say what the help is needed with.", "unclear")

@@ -32,6 +32,8 @@ _QUOTES = frozenset("“”«»")
 _ABOUT_THE_BUSINESS = ("privacy", "terms", "warranty", "about", "location", "contact")
 _CHATTY = 2
 """So many words of no known meaning may go with a greeting: names, mostly."""
+_CODES_ALONE = 2
+"""A question of more telling words is about something: "What does error L-204 mean?", not "And 12345?"."""
 
 
 @dataclass
@@ -158,7 +160,7 @@ def _act(course: Course, heard: MessageReading) -> Act:
     if find_wanted_actions(utterance) or utterance.has("implied") or _wants_something_done(utterance):
         return "beyond"
     if heard.values.codes:
-        return "unsure"
+        return "know" if _asks(utterance) and len(utterance.telling) > _CODES_ALONE else "unsure"
     return _answer(course, utterance) or "other"
 
 

@@ -14,6 +14,7 @@ from circumspect.demo.offline.request_view import OfferedTool, Param, RequestCon
 from circumspect.demo.offline.result_words import DENIED, make_quotable, phrase_result
 from circumspect.demo.offline.slot_kinds import is_vague, kind_of, missing
 from circumspect.demo.offline.slots import describe_arguments
+from circumspect.demo.offline.source_quotes import has_sources
 from circumspect.demo.offline.tool_choice import find_wanted_actions
 from circumspect.demo.offline.tool_names import label_with_choices, labels, tool_list, tool_words
 from circumspect.values import Json, ModelRequest
@@ -78,6 +79,8 @@ def _reply(course: Course, seen: RequestContents) -> OfflineProposal:
             return _call(course, seen)
         case "wish" | "told":
             return _call(course, seen)
+        case "unsure" | "beyond" if has_sources(seen):
+            return _answer_question(course, seen)
         case "unsure":
             return _unsure(course, seen)
         case "beyond":
@@ -98,7 +101,7 @@ def _answer_question(course: Course, seen: RequestContents) -> OfflineProposal:
         # Nothing is written about it, but it can be done.
         course.act, course.tool = "wish", course.choice.tool
         return _call(course, seen)
-    if find_wanted_actions(course.utterance):
+    if find_wanted_actions(course.utterance) and not has_sources(seen):
         return _beyond(course, seen)
     return OfflineProposal(" ".join(filter(None, (say(seen.language, "unknown"), _offer(seen.tools, seen)))), LOST)
 

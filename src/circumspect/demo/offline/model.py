@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 
+from circumspect.aside import compute_aside, weigh_tools
 from circumspect.errors import ModelRefused
 from circumspect.values import ModelReply, ModelRequest, ModelUsage, ToolCall
 
@@ -23,7 +24,7 @@ class OfflineModel:
         return NAME
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        text, calls = _answer(request)
+        text, calls = await compute_aside(_weigh(request), _answer, request)
         return ModelReply(text, _usage(request, text, calls), calls, "tool_calls" if calls else "stop")
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelReply]:
@@ -31,6 +32,12 @@ class OfflineModel:
         for piece in _pieces(reply.text):
             yield piece
         yield reply
+
+
+def _weigh(request: ModelRequest) -> int:
+    """Schemas come as tools or, written out, among the blocks."""
+    written = sum(len(block.text) for block in request.blocks)
+    return sum(len(one.text) for one in request.messages) + weigh_tools(request.tools) + written // 5
 
 
 def _answer(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 
+from circumspect.bounded_cache import BoundedCache
 from circumspect.demo.offline.lexicon import ParsedText, concepts, fold_letters, read, stem
 from circumspect.values import ChatMessage, Json, JsonObject, Language, ModelRequest
 
@@ -21,6 +22,7 @@ NOTHING = "(there is nothing under this key)"
 _SIGNATURE = re.compile(r"^[\s*-]*([A-Za-z_][\w.-]*)\s*\(([^)]*)\)\s*(?:[—–:-]+\s*(.*))?$")
 _NAME_ONLY = re.compile(r"^[\s*-]*([A-Za-z_][\w.-]*)\s*(?:[—–:]+\s*(.*))?$")
 _FACT = re.compile(r"^(Name|Description|Hours|Phone|E-mail|Today):[ \t]*(.*)$", re.MULTILINE)
+_known_tools: BoundedCache[OfferedTool] = BoundedCache(most=512, heaviest=4_000_000)
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -138,8 +140,16 @@ def tool_by_name(name: str) -> OfferedTool:
     return _tool(name, "", "", "")
 
 
-@lru_cache(maxsize=512)
 def _tool(name: str, description: str, schema: str, names: str) -> OfferedTool:
+    key = (name, description, schema, names)
+    known = _known_tools.get(key)
+    if known is None:
+        known = _read_tool(*key)
+        _known_tools.put(key, known, sum(map(len, key)))
+    return known
+
+
+def _read_tool(name: str, description: str, schema: str, names: str) -> OfferedTool:
     action, objects = _meaning(name)
     parameters: Mapping[str, Json] = json.loads(schema) if schema else {}
     properties = parameters.get("properties")

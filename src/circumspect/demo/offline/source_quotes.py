@@ -12,17 +12,29 @@ from circumspect.demo.offline.free_text import keys_in
 from circumspect.demo.offline.lexicon import ParsedText
 from circumspect.demo.offline.quoting import SENTENCE_FITS, OfflineAnswer, quote_text, sentences_of
 from circumspect.demo.offline.request_view import RequestContents
+from circumspect.knowledge.answering import goes_on
+from circumspect.knowledge.asked_question import read_question
+from circumspect.knowledge.passages import sentences
+from circumspect.knowledge.stated_facts import list_facts
+from circumspect.knowledge.stated_values import StatedValueKind
 
 _KEY = re.compile(r"source \[(\d{1,2})\]")
 _SURE, _WEAK = 8, 6
 _ENOUGH = 0.6
+_OTHER_KIND = 0.7
+"""A price was asked for, and the sentence has none."""
 _FURTHER_DOWN = 0.8
 """Search saw the whole passage; so much less does a sentence count for each rank below the first."""
 
 
+def has_sources(seen: RequestContents) -> bool:
+    """The question was looked up."""
+    return any(map(_KEY.fullmatch, seen.blocks))
+
+
 def find_citation(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer | None:
     """None where no sentence of any passage shares enough with the question."""
-    asked = keys_in(utterance)
+    asked, kinds = keys_in(utterance), _list_wanted_kinds(utterance.text)
     best, said, number = 0.0, "", ""
     for key, text in seen.blocks.items():
         if not asked or not (numbered := _KEY.fullmatch(key)):
@@ -30,14 +42,37 @@ def find_citation(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer
         named, _, quotation = text.partition("\n")
         lines = [line.removeprefix(">").strip() for line in quotation.splitlines()]
         headings = [line for line in (named, *lines) if line is named or line.startswith("#")]
-        body = "\n".join(line for line in lines if not line.startswith("#") and re.search(r"\w", line))
-        about = {word for heading in headings for _, words in sentences_of(heading) for word in words}
-        for at, (sentence, words) in enumerate(sentences_of(body)):
-            # What the heading says need not be said again in every sentence under it; the first stands for them all.
-            shared = len(asked & words) + 0.9 * len(asked & (about - words))
+        body = "\n".join("" if line.startswith("#") else line for line in lines)
+        about, before = {word for heading in headings for word in _read_keys(heading)}, set[str]()
+        for at, sentence in enumerate(_list_quotable(body)):
+            words = _read_keys(sentence)
+            # What the heading says need not be said again in every sentence under it, nor what the sentence before says
+            # behind "they"; the first sentence stands for them all.
+            there = about | (before if goes_on(sentence) else set[str]())
+            before = words
+            shared = len(asked & words) + 0.9 * len(asked & (there - words))
             fit = shared / len(asked) * _FURTHER_DOWN ** (int(numbered[1]) - 1) if asked & words or at == 0 else 0.0
+            fit *= 1.0 if not kinds or kinds & {one.kind for one in list_facts(sentence)} else _OTHER_KIND
             if fit > best:
                 best, said, number = fit, sentence.strip(" |"), numbered[1]
     if best < SENTENCE_FITS:
         return None
     return OfflineAnswer(f"{quote_text(said, seen)} [{number}]", _SURE if best >= _ENOUGH else _WEAK)
+
+
+def _read_keys(text: str) -> set[str]:
+    return {word for _, found in sentences_of(text) for word in found}
+
+
+def _list_wanted_kinds(question: str) -> frozenset[StatedValueKind]:
+    """What an answer has to have; empty where a yes or a no, or anything, would do. When something begins is not said
+    by how long it takes."""
+    asked = read_question(question)
+    kinds = frozenset() if asked.yes_or_no else frozenset(asked.kinds)
+    return kinds - {"duration"} if asked.end else kinds
+
+
+def _list_quotable(text: str) -> list[str]:
+    """Its sentences, each in one line."""
+    found = (" ".join(text[span.start : span.end].split()) for span in sentences(text))
+    return [one for one in found if re.search(r"\w", one)]

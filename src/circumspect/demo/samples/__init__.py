@@ -3,6 +3,7 @@
     sample = load("shop", directory=Path(".circumspect"), now=datetime.now(UTC))
 
 Each has a back end of its own, an SQLite file in the directory (or in memory), which is filled when it is first used.
+Two desks, which only a server has, are in `desks`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -54,6 +54,8 @@ class BacktestOrder:
     since: datetime | None = None
     limit: int | None = None
     verify: str | None = None
+    against: Mapping[TenantId, str] = field(default_factory=dict)
+    """What it is compared with, by tenant; of one that is not here, with what was decided."""
     size: int = SIZE
 
 
@@ -64,6 +66,7 @@ def backtest_of(order: BacktestOrder) -> BatchJob[BacktestOrder]:
             "database": order.database,
             "policy": order.policy,
             "verify": order.verify,
+            "against": dict(order.against),
             "tools": {
                 tenant: {name: codec.spec_document(spec) for name, spec in specs.items()}
                 for tenant, specs in order.tools.items()
@@ -96,10 +99,11 @@ def begin(order: BacktestOrder) -> Iterator[ChunkFunction]:
     policy, verify = load(order.policy), load(order.verify) if order.verify else None
     with _open_database(order.database) as database, asyncio.Runner() as runner:
         store = _Reader(database)
-        lenses = {
-            tenant: Lens(policy, specs, StoredExecutionLookup(store, tenant), order.since, verify)
-            for tenant, specs in order.tools.items()
-        }
+        lenses = {}
+        for tenant, specs in order.tools.items():
+            against = load(order.against[tenant]) if tenant in order.against else None
+            elsewhere = StoredExecutionLookup(store, tenant)
+            lenses[tenant] = Lens(policy, specs, elsewhere, order.since, verify, against=against)
 
         def work(chunk: Chunk) -> Sequence[bytes]:
             detail: Mapping[str, Any] = chunk.detail

@@ -3,8 +3,9 @@
     async for visited in backtest(store, policy, tenant=TenantId("shop"), specs=specs):
         for case in visited.cases: ...
 
-Every ruling is made again under the new policy (`replay.py`) and held against the one that was stored. Conversations
-are read a few at a time, the newest first; nothing is written.
+Every ruling is made again twice, under the new policy and under the one that it is compared with (`replay.py`), so that
+a text that changes nothing flips nothing, whatever was in force when the call was made. With nothing to compare it with
+it is held against what was decided then. Conversations are read a few at a time, the newest first; nothing is written.
 
 What may surprise: a difference counts as a flip only if it can be the policy's doing. Where rules that no policy
 governs come out differently than they are stored, or where the stored policy itself, made to rule again, does not
@@ -32,6 +33,7 @@ from circumspect.lab.replay.past_calls import Record
 from circumspect.lab.replay.recorded_turns import SECOND_OPINION, Ruling, rulings
 from circumspect.lab.replay.replay import ReplayedRuling, rule_again
 from circumspect.lab.replay.stored_turns import StoredExecutionLookup, records
+from circumspect.lab.replay.unreplayed import TOOLS_CHANGED
 from circumspect.policy.judge import Rule
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
@@ -78,16 +80,19 @@ async def backtest(
     specs: Mapping[str, ToolSpec],
     since: datetime | None = None,
     limit: int | None = None,
+    against: Policy | None = None,
     verify: Policy | None = None,
     rules: Sequence[Rule] = RULES,
     profiles: Mapping[Mode, Profile] = PROFILES,
 ) -> AsyncIterator[Visited]:
     """A tenant's conversations under `policy`, the newest first; rulings since then, of at most `limit` conversations.
 
-    `specs` are the tools enabled for the tenant. `verify` is the policy that the conversations were played under: what
-    was ruled under it is ruled under it again, and must come out the same.
+    `specs` are the tools enabled for the tenant. `against` is the policy that it is compared with, such as the one in
+    force. `verify` is one that conversations were played under: what was ruled under either of these is ruled under it
+    again, and must come out the same.
     """
-    lens = Lens(policy, specs, StoredExecutionLookup(store, tenant), since, verify, rules, profiles)
+    elsewhere = StoredExecutionLookup(store, tenant)
+    lens = Lens(policy, specs, elsewhere, since, verify, rules, profiles, against)
     async for record in records(store, tenant, since, limit):
         yield await lens.visit(record)
 
@@ -106,6 +111,7 @@ class Lens:
     verify: Policy | None = None
     rules: Sequence[Rule] = RULES
     profiles: Mapping[Mode, Profile] = field(default_factory=lambda: PROFILES)
+    against: Policy | None = None
 
     async def visit(self, record: Record) -> Visited:
         story = _Story(record, tuple(rulings(record, self.profiles)))
@@ -118,6 +124,9 @@ class Lens:
 
     async def again(self, ruling: Ruling, policy: Policy) -> ReplayedRuling:
         return await rule_again(ruling, policy, self.specs, rules=self.rules, elsewhere=self.elsewhere)
+
+    def replayed_side(self, again: ReplayedRuling) -> Side:
+        return self.side(again.enforced.verdict, again.enforced.findings)
 
     def side(self, verdict: Verdict, findings: Sequence[RuleFinding]) -> Side:
         kind: BacktestVerdict = (
@@ -137,15 +146,13 @@ async def _case(ruling: Ruling, story: _Story, lens: Lens) -> BacktestCase:
     now, change, is_open, verified, problem = None, None, False, False, ruling.problem
     if not problem:
         again = await lens.again(ruling, lens.policy)
-        if ruling.policy_version == lens.policy.hash:
-            problem, verified = _difference(ruling, again, everything=True), True
-        else:
-            problem = _difference(ruling, again, everything=False)
-            if not problem and lens.verify and ruling.policy_version == lens.verify.hash:
-                problem, verified = _difference(ruling, await lens.again(ruling, lens.verify), everything=True), True
+        before = await lens.again(ruling, lens.against) if lens.against else None
+        problem, verified = await _verify(ruling, again, before, lens)
         if not problem:
-            now, is_open = lens.side(again.enforced.verdict, again.enforced.findings), again.open
-            change = _change(then.verdict, now.verdict, fate, ruling.criticised, again.criticised)
+            now, is_open, criticised = lens.replayed_side(again), again.open, ruling.criticised
+            if before is not None:
+                then, criticised = lens.replayed_side(before), before.criticised
+            change = _change(then.verdict, now.verdict, fate, criticised, again.criticised)
     return BacktestCase(
         tenant=ruling.tenant,
         conversation=ruling.conversation,
@@ -162,6 +169,19 @@ async def _case(ruling: Ruling, story: _Story, lens: Lens) -> BacktestCase:
         verified=verified and not problem,
         problem=problem,
     )
+
+
+async def _verify(ruling: Ruling, again: ReplayedRuling, before: ReplayedRuling | None, lens: Lens) -> tuple[str, bool]:
+    """How a replay departs from what is stored, if it does; and whether the policy of its time was asked again."""
+    if ruling.policy_version == lens.policy.hash:
+        return _difference(ruling, again, everything=True), True
+    if problem := _difference(ruling, again, everything=False):
+        return problem, False
+    if before is not None and lens.against and ruling.policy_version == lens.against.hash:
+        return _difference(ruling, before, everything=True), True
+    if lens.verify and ruling.policy_version == lens.verify.hash:
+        return _difference(ruling, await lens.again(ruling, lens.verify), everything=True), True
+    return "", False
 
 
 def _change(
@@ -184,7 +204,7 @@ def _difference(ruling: Ruling, again: ReplayedRuling, *, everything: bool) -> s
     for rule in (*then, *now):
         if (everything or rule in _UNGOVERNED) and then.get(rule) != now.get(rule):
             said = f"{rule} says {now.get(rule, 'nothing')} on replay and said {then.get(rule, 'nothing')} then"
-            return said + (": the tools have changed since." if rule in _SPEC_RULES else ".")
+            return said + (TOOLS_CHANGED if rule in _SPEC_RULES else ".")
     if everything and ruling.verdict.kind != again.alone.kind:
         return f"It comes out as {again.alone.kind} on replay and was {ruling.verdict.kind} then."
     if everything and ruling.criticised != again.criticised:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
+from circumspect.lab.replay.unreplayed import FIXES, UnreplayedKind, find_kind
 from circumspect.reasons import ReasonCode
 from circumspect.values import ConversationId, Json, TenantId, ToolCall, TurnId
 
@@ -68,6 +69,7 @@ class BacktestCase:
     after_yes: bool
     """It was ruled on once more after the user's yes."""
     then: Side
+    """Under the policy that it is compared with; as it was decided, where there is none or it cannot be replayed."""
     now: Side | None
     """None when it cannot be replayed."""
     change: RulingChange | None
@@ -113,7 +115,7 @@ class BacktestCase:
             "fate": self.fate,
             "needless": self.needless,
             "detour": self.detour,
-            **({"cannot_be_replayed": self.problem} if self.problem else {}),
+            **({"cannot_be_replayed": self.problem, "how_to": FIXES[find_kind(self.problem)]} if self.problem else {}),
         }
 
 
@@ -215,6 +217,13 @@ class BacktestSummary:
         if len(tally.cases) < KEPT:
             tally.cases.append(case)
 
+    def count_unreplayed(self) -> Counter[UnreplayedKind]:
+        """How many calls could not be replayed, by what would make them replayable."""
+        found: Counter[UnreplayedKind] = Counter()
+        for problem, calls in self.reasons.items():
+            found[find_kind(problem)] += calls
+        return found
+
     @property
     def days(self) -> float:
         """From the first ruling to the last; at least one."""
@@ -251,4 +260,5 @@ class BacktestSummary:
             "verified": self.verified,
             "cannot_be_replayed": self.unreplayed,
             "why_not": dict(self.reasons.most_common(20)),
+            "how_to": {FIXES[kind]: calls for kind, calls in self.count_unreplayed().most_common()},
         }

@@ -74,6 +74,9 @@ class Past:
     async def executions(self, *_: str) -> Sequence[Execution]:
         return [as_of(one, self.until) for one in self.executions_there]
 
+    async def past(self, *_: str, after: int = -1, limit: int = 1000) -> tuple[Sequence[Message], Sequence[Execution]]:
+        return await self.messages(after=after, limit=limit), await self.executions()
+
     async def recent_executions(
         self, _: str, tools: Collection[str], since: datetime, person: str | None = None
     ) -> Sequence[Execution]:

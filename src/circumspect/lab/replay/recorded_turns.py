@@ -26,6 +26,7 @@ from circumspect.journal import (
     read_event,
 )
 from circumspect.lab.replay.past_calls import Past, Record, as_of
+from circumspect.lab.replay.unreplayed import NO_CALL, NO_MESSAGE, NO_PROPOSAL, NO_QUESTION, ON_A_PAGE, UNREADABLE
 from circumspect.policy.parsing.assessment import disagrees
 from circumspect.policy.rules import no_earlier_outcome_is_unknown
 from circumspect.profiles import PROFILES
@@ -201,7 +202,7 @@ class _Journal:
         self.confirmed: Intent | None = None
         self.asked_again = False
         self.ran: list[Execution] = []
-        self.problem = "" if asked else "The user's message is not stored."
+        self.problem = "" if asked else NO_MESSAGE
 
     def rulings(self) -> list[Ruling]:
         found: list[Ruling] = []
@@ -231,7 +232,7 @@ class _Journal:
         self.mode, self.asked_again = "adaptive", event.content == "ask_again"
         stored = self.conversation.intents.get(event.intent or "")
         if stored is None:
-            self.problem = "What the user said yes to is not stored."
+            self.problem = NO_QUESTION
         else:
             self.confirmed = replace(stored, state="pending")
 
@@ -243,7 +244,7 @@ class _Journal:
     def _add_execution(self, execution: str) -> None:
         stored = self.conversation.executions.get(execution)
         if stored is None:
-            self.problem = "A call that ran earlier in the turn is not in the ledger."
+            self.problem = NO_CALL
         else:
             self.ran.append(stored)
 
@@ -252,9 +253,9 @@ class _Journal:
         if findings and (whole := strictest([one.verdict for one in findings])).kind == verdict.kind:
             verdict = whole
         if event.page:
-            problem = "It was decided about a web page, and the page is not stored."
+            problem = ON_A_PAGE
         elif self.mode is None:
-            problem = "The journal does not say what the model proposed."
+            problem = NO_PROPOSAL
         ruling = replace(
             self._unreadable_ruling(entry),
             call=ToolCall(event.tool, event.arguments),
@@ -283,7 +284,7 @@ class _Journal:
             policy_version="",
             confirmed=self.confirmed,
             asked_again=self.confirmed is not None and self.asked_again,
-            problem="What was decided cannot be read.",
+            problem=UNREADABLE,
         )
 
     def _moment(self, ruling: Ruling, asked: Message, seems: Mode, noted: datetime | None) -> RulingMoment:

@@ -120,7 +120,7 @@ def open_for_reading(url: str) -> Database:
     )
     sa.event.listen(engine, "connect", _only_read)
     sa.event.listen(engine, "begin", _begin)
-    return Database(engine, 1, database.name)
+    return Database(engine, 1, database.name, begin=_begin)
 
 
 def _only_read(connection: sqlite3.Connection, _record: object) -> None:
@@ -131,7 +131,8 @@ def _only_read(connection: sqlite3.Connection, _record: object) -> None:
 
 def _begin(connection: sa.Connection) -> None:
     driver: Any = connection.connection.driver_connection
-    driver.execute("BEGIN")
+    if not driver.in_transaction:
+        driver.execute("BEGIN")
 
 
 # --- queries --------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from circumspect.lab.trials.measures import ExperimentReport, find_stops, next_s
 from circumspect.lab.trials.rollout import RolloutStep
 from circumspect.ports import Clock, Ids
 from circumspect.stores import SqlStore, action_log, experiments
-from circumspect.stores.experiments import ArmSums
+from circumspect.stores.arm_sums import ArmSums, sum_arms
 from circumspect.stores.people import VisibleTenants
 from circumspect.values import Json, JsonObject, TenantId
 
@@ -56,8 +56,6 @@ def draft(
         raise ConfigError(
             f"There is no experiment of kind '{kind}' on a {unit}.", fix="ab or shadow; conversation or case."
         )
-    if kind == "shadow" and unit == "case":
-        raise ConfigError("Cases have no shadow.", fix="Compare two evaluations of the same cases.")
     chosen = dict(plan or {})
     if kind == "shadow":
         _check_shadow(chosen)
@@ -133,7 +131,7 @@ def load_experiment(
     if experiment.kind == "shadow":
         return experiment, ()
     quiet = now - read_plan(experiment.plan).quiet_seconds if experiment.unit == "conversation" else None
-    return experiment, tuple(experiments.sums(connection, experiment.tenant, experiment.id, quiet_since=quiet))
+    return experiment, tuple(sum_arms(connection, experiment.tenant, experiment.id, quiet_since=quiet))
 
 
 def find_experiment_id(connection: sa.Connection, seen: VisibleTenants, text: str) -> str:
@@ -199,7 +197,7 @@ async def _guard_experiment(store: SqlStore, tenant: TenantId, id_: str, clock: 
     experiment = from_row(row)
     measuring = read_plan(experiment.plan)
     watched = {guard.metric.name for guard in measuring.guards}
-    harmful = find_stops(experiment, measuring, await store.tx(experiments.sums, tenant, id_, only=watched))
+    harmful = find_stops(experiment, measuring, await store.tx(sum_arms, tenant, id_, only=watched))
     for arm, stop in harmful.items():
         why = stop.why
         about: dict[str, Any] = {"arm": arm, **stop.to_json()}

@@ -1,6 +1,6 @@
 """Measures: what an experiment counts, what may be said about its arms, and which arm has to be stopped. Pure.
 
-    plan = read_plan({"metric": "escalated", "guards": [{"metric": "wrong"}]})
+    plan = read_plan({"metric": "loss", "guards": [{"metric": "wrong"}]})
     found = report(experiment, plan, sums)
 
 The unit is the conversation (or the case): a yes-or-no measure is whether it ever happened in one, cost and tokens are
@@ -30,7 +30,7 @@ from circumspect.lab.trials.statistics import (
     split,
 )
 from circumspect.lab.trials.variants import read_object
-from circumspect.stores.experiments import ArmSums
+from circumspect.stores.arm_sums import ArmSums
 from circumspect.values import Json
 
 METRICS: Mapping[str, ExperimentMetric] = {
@@ -44,7 +44,12 @@ METRICS: Mapping[str, ExperimentMetric] = {
         ExperimentMetric("failed", "proportion", "lower"),
         ExperimentMetric("denied", "proportion", "lower"),
         ExperimentMetric("corrected", "proportion", "lower"),
+        ExperimentMetric("disliked", "proportion", "lower"),
         ExperimentMetric("wrong", "proportion", "lower"),
+        ExperimentMetric("judged", "proportion", "higher"),
+        ExperimentMetric("loss", "mean", "lower"),
+        ExperimentMetric("calibration", "mean", "higher"),
+        ExperimentMetric("citations", "mean", "higher"),
         ExperimentMetric("cost", "mean", "lower"),
         ExperimentMetric("tokens", "mean", "lower"),
         ExperimentMetric("seconds", "mean", "lower"),
@@ -54,6 +59,8 @@ METRICS: Mapping[str, ExperimentMetric] = {
         ExperimentMetric("similarity", "mean", "higher"),
     )
 }
+DEFAULT = "loss"
+"""Neither always handing over nor never doing so looks good by it, as it would by `wrong` or by `escalated`."""
 QUIET_SECONDS = 1800.0
 _PLAN = ("metric", "method", "alpha", "horizon", "minimum", "effect", "guards", "quiet_seconds", "climb")
 _GUARD = ("metric", "worse_by", "bound", "alpha", "horizon", "minimum")
@@ -89,7 +96,7 @@ def read_plan(document: object) -> Measuring:
     for name in ("alpha", "effect"):
         _number(settings.get(name, 1.0), f"plan.{name}")
     quiet = _number(given.get("quiet_seconds", QUIET_SECONDS), "plan.quiet_seconds")
-    metric = _metric(given.get("metric", "escalated"), "plan")
+    metric = _metric(given.get("metric", DEFAULT), "plan")
     return Measuring(metric, ComparisonPlan(**settings), guards, quiet, given.get("climb") is True)
 
 

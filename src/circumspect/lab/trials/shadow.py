@@ -179,7 +179,7 @@ class _Nowhere(Passing):
         """Calls that would have been made and that the live turn did not make."""
 
     async def open_turn(
-        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float
+        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float, drawn: bool = False
     ) -> Opened:
         opened, asked = self._answered.opened, self._answered.history
         said = opened.history
@@ -211,6 +211,11 @@ class _Nowhere(Passing):
         self, token: str, lease_seconds: float, limit: int, tenant: TenantId | None = None
     ) -> Sequence[Execution]:
         return ()
+
+    async def count_messages(self, tenant: TenantId, period: str) -> int:
+        """By now the live turn itself is counted: what was within the quota for it is so here."""
+        refused = ReasonCode.QUOTA_REACHED in self._answered.result.reason_codes
+        return await super().count_messages(tenant, period) if refused else 0
 
     async def messages(
         self,

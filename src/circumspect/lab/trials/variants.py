@@ -146,10 +146,8 @@ async def apply_overlay(setup: TurnSetup, overlay: Overlay, resources: Resources
 
 async def _apply_profile(setup: TurnSetup, way: ProfileName, resources: Resources) -> TurnSetup:
     if way in ("standard", "adaptive"):
-        # The share of a roll-out that is under way is put aside: this conversation has its arm already.
-        plan = replace(setup.tenant.plan, mode=way)
-        tenant = replace(setup.tenant, plan=plan, adaptive_share=1.0)
-        return replace(setup, tenant=tenant, understanding=None, guardian=None, searches=())
+        # The plan's mode and the share of a roll-out are put aside: this conversation has its arm already.
+        return replace(setup, mode=way, understanding=None, guardian=None, searches=())
     if setup.understanding is not None:
         return replace(setup, understanding=replace(setup.understanding, decide=way == "service"))
     made = await resources.understanding(way == "service", setup.tenant.business)

@@ -37,10 +37,10 @@ class Passing:
         self.store = store
 
     async def open_turn(
-        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float
+        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float, drawn: bool = False
     ) -> Opened:
         return await self.store.open_turn(
-            incoming, mode=mode, history=history, token=token, lease_seconds=lease_seconds
+            incoming, mode=mode, history=history, token=token, lease_seconds=lease_seconds, drawn=drawn
         )
 
     async def renew(self, incoming: Incoming, token: str, lease_seconds: float) -> None:
@@ -77,10 +77,20 @@ class Passing:
     async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
         return await self.store.executions(tenant, conversation)
 
+    async def past(
+        self, tenant: TenantId, conversation: ConversationId, *, after: int = -1, limit: int = 1000
+    ) -> tuple[Sequence[Message], Sequence[Execution]]:
+        """By way of the two above, for those who let less of them be seen."""
+        said = await self.messages(tenant, conversation, after=after, limit=limit)
+        return said, await self.executions(tenant, conversation)
+
     async def recent_executions(
         self, tenant: TenantId, tools: Collection[str], since: datetime, person: str | None = None
     ) -> Sequence[Execution]:
         return await self.store.recent_executions(tenant, tools, since, person)
+
+    async def count_messages(self, tenant: TenantId, period: str) -> int:
+        return await self.store.count_messages(tenant, period)
 
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
         return await self.store.intents(tenant, conversation)
@@ -126,9 +136,11 @@ class Watching(Passing):
                 self._watches[turn] = before
 
     async def open_turn(
-        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float
+        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float, drawn: bool = False
     ) -> Opened:
-        opened = await super().open_turn(incoming, mode=mode, history=history, token=token, lease_seconds=lease_seconds)
+        opened = await super().open_turn(
+            incoming, mode=mode, history=history, token=token, lease_seconds=lease_seconds, drawn=drawn
+        )
         if watch := self._watches.get(incoming.turn):
             watch.opened, watch.history = opened, history
         return opened

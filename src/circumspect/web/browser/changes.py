@@ -58,6 +58,13 @@ class Changes:
         """What can be read now and could not be read before. Other digits alone are nothing new: clocks go."""
         return _lines_beyond(self.after, self.before)
 
+    @cached_property
+    def new_headlines(self) -> tuple[str, ...]:
+        """The title and the headings that were not there before: many a page says there what came of a form."""
+        title = (self.after.title,) if self.after.title != self.before.title else ()
+        known = {one.name for one in self.before.elements if one.role == "heading"}
+        return (*title, *(one.name for one in self.after.elements if one.role == "heading" and one.name not in known))
+
     @property
     def new_text(self) -> str:
         return " ".join(self.new_lines)
@@ -115,7 +122,7 @@ class Changes:
                 yield f"{_describe_element(one)} is gone"
         for old, now in altered:
             # A field that was only emptied says nothing: what was in it may be lost.
-            emptied = old.value and replace(old, value="") == _as_before(now, old) and not is_wholly("looks", name)
+            emptied = old.value and replace(old, value="") == _as_before(now, old) and not is_wholly("empties", name)
             if not emptied and (old.id == element or old.id in near or has_common_word(text_of(now), name)):
                 yield f"{_describe_element(old)} changed"
         for line in (*(text_of(one) for one in self.messages), *self.new_lines):

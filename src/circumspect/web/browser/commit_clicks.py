@@ -1,17 +1,19 @@
 """Does this click, or this key, commit? An element of a page -> yes or no.
 
 To commit is to do what others will see, what costs money or what cannot be taken back: delete, pay, send, submit a
-form that posts. Such a click is proposed as `submit`, which always asks first. Where the page leaves it open, the
-answer is yes: asking once too often costs a moment. Opening a menu or a page, searching and cancelling do not commit.
+form that posts. Such a click is proposed as `submit`, which always asks first. No list knows every such deed ("Drop
+table", "Ban user", "Void"), so a button commits unless the page or its name proves that it does not: it opens a menu, a
+link leads to a page, it searches, turns a page, leaves, or names a place. Asking once too often costs a moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import parse_qsl
 
 from circumspect.values import ToolCall
 from circumspect.web.browser.addresses import leads_nowhere, split
-from circumspect.web.browser.page_words import is_wholly, mentions
+from circumspect.web.browser.page_words import is_harmless, is_wholly, mentions
 from circumspect.web.browser.roles import SETS
 from circumspect.web.page import Element, Page
 
@@ -19,7 +21,6 @@ _FIELDS = frozenset(("textbox", "searchbox", "combobox", "spinbutton"))
 _HARMLESS = _FIELDS | {
     "checkbox",
     "radio",
-    "switch",
     "tab",
     "option",
     "listbox",
@@ -29,8 +30,10 @@ _HARMLESS = _FIELDS | {
     "alert",
 }
 """Roles that a click only puts into another state, or does nothing to."""
-_ACTING = frozenset(("button", "link", "menuitem"))
+_ACTING = frozenset(("button", "link", "menuitem", "generic"))
 """Roles of things that do something. One that does not say what is a dustbin as easily as a magnifying glass."""
+_PICKING = frozenset(("grid", "gridcell", "columnheader", "navigation", "listbox"))
+"""In these a number is a day or a page."""
 _ITEMS = frozenset(("row", "listitem", "gridcell", "treeitem", "option"))
 
 
@@ -50,17 +53,40 @@ def _commits(element: Element, page: Page) -> bool:
     name = element.name or element.description
     if element.role in _HARMLESS or element.haspopup or element.expanded is not None or element.type == "reset":
         return False
+    if element.role == "switch":
+        # A checkbox waits for its form; a switch acts at once, unless it stands in a form, too.
+        return form_of(element, page) is None and not is_harmless(name)
     if element.role == "link" and not leads_nowhere(element.href):
-        return mentions("commits", name) and _acts_when_opened(element.href)
+        return _acts_when_opened(element.href)
     if not name:
         return element.role in _ACTING
-    if is_wholly("dismisses", name) or is_wholly("searches", name):
+    if submits(element):
+        return _submission_commits(element, name, page)
+    if element.role not in _ACTING:
+        return mentions("commits", name)
+    return not (is_harmless(name) or _is_harmless_here(element, name, page))
+
+
+def _submission_commits(button: Element, name: str, page: Page) -> bool:
+    """A button that sends a form. "Cancel" is the way out only where another button is the way on."""
+    if is_wholly("searches", name):
         return False
-    if submits(element) and (_method(element, page) == "post" or mentions("saves", name)):
-        return True
-    if is_wholly("looks", name):
-        return False
-    return mentions("commits", name) or _agrees_to_something_that_commits(element, name, page)
+    if is_wholly("dismisses", name):
+        form = form_of(button, page)
+        return form is not None and button_of(form, page) == button
+    return _method(button, page) == "post" or mentions("saves", name) or not is_harmless(name)
+
+
+def _is_harmless_here(element: Element, name: str, page: Page) -> bool:
+    """A name that proves nothing by itself, and does in the place where it stands."""
+    if is_wholly("affirms", name):
+        return _only_takes_notice(element, page)
+    beside = [one for one in page.elements if one.inside == element.inside and one.role in _FIELDS]
+    if is_wholly("begins", name):
+        return not any(one.value for one in beside)
+    if is_wholly("empties", name):
+        return bool(beside)
+    return name.strip().isdecimal() and any(one.role in _PICKING for one in around(element, page))
 
 
 def commits_by_key(call: ToolCall, page: Page) -> bool:
@@ -126,21 +152,23 @@ def _entering_commits(field: Element, page: Page) -> bool:
 
 
 def _acts_when_opened(href: str) -> bool:
-    last = split(href).path.rstrip("/").rpartition("/")[2]
-    return is_wholly("acting addresses", last.replace("-", " ").replace("_", " "))
+    """`/items/3/delete`, `/items/delete/3`, `/items?action=delete`."""
+    parts = split(href)
+    said = [*parts.path.rstrip("/").split("/")[-2:], *(part for pair in parse_qsl(parts.query) for part in pair)]
+    return any(is_wholly("acting addresses", one.replace("-", " ").replace("_", " ")) for one in said)
 
 
-def _agrees_to_something_that_commits(element: Element, name: str, page: Page) -> bool:
-    """The "OK" of "Delete Ann Levi?"."""
-    if not is_wholly("affirms", name):
-        return False
+def _only_takes_notice(element: Element, page: Page) -> bool:
+    """The "OK" of "What is new", not that of "Delete Ann Levi?": a dialog that asks offers something else as well."""
     dialog = next((one for one in around(element, page) if one.role in ("dialog", "alertdialog")), None)
-    if dialog is None:
+    if dialog is None or dialog.role == "alertdialog":
         return False
-    asked = [
-        dialog,
-        *(one for one in page.elements if one.role not in ("button", "link") and dialog in around(one, page)),
-    ]
-    return dialog.role == "alertdialog" or any(
-        mentions("commits", text) for one in asked for text in (one.name, one.description)
-    )
+    held = [one for one in page.elements if one.id != element.id and dialog in around(one, page)]
+    if any(one.role in _FIELDS or (one.role in _ACTING and _has_letters(one.name)) for one in held):
+        return False
+    said = [text for one in (dialog, *held) for text in (one.name, one.description)]
+    return not any("?" in text or mentions("commits", text) for text in said)
+
+
+def _has_letters(name: str) -> bool:
+    return any(sign.isalpha() for sign in name)

@@ -20,6 +20,8 @@ _LONGEST_SHOWN = 300
 _SEPARATED = re.compile(r"[\d\s()/+-]{6,}")
 _GROUPED = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
 _NEAR = 5
+_BARE = 12
+"""Words of a page that has no room for anything but its message."""
 _TOP = 4
 """So many lines at the head of a page may be a message to whoever has just sent a form."""
 
@@ -44,7 +46,7 @@ def _complaints(expected: Expected, changes: Changes) -> Iterator[str]:
             yield text_of(one)
     yield from (text for text in map(_words_of(changes), _new_dialogs(changes)) if complains(text))
     if submitted and (came_back or not changes.has_new_address):
-        yield from filter(complains, changes.new_lines)
+        yield from filter(complains, (*changes.new_headlines, *changes.new_lines))
     elif expected.kind in ("effect", "choice") and not changes.has_new_address:
         # What such a click brings to light may speak of anything: there only what can hardly be meant otherwise counts.
         only_words = not (changes.new_elements or changes.removed_elements or changes.changed_elements)
@@ -53,7 +55,27 @@ def _complaints(expected: Expected, changes: Changes) -> Iterator[str]:
             if told and len(line) < MESSAGE:
                 yield line
     elif submitted:
-        yield from (line for line in changes.new_lines[:_TOP] if len(line.split()) > 2 and mentions("refused", line))
+        yield from (line for line in read_first_lines(changes) if mentions("refused", line))
+
+
+def read_first_lines(changes: Changes) -> list[str]:
+    """What a page says at its head to whoever has just sent a form. One word among the text is a link or a label, and
+    so are two, unless the page says next to nothing else."""
+    least = 2 if len(changes.after.text.split()) <= _BARE else 3
+    lines = [line for line in changes.new_lines[:_TOP] if len(line.split()) >= least]
+    return [*changes.new_headlines, *lines]
+
+
+def find_undecided(changes: Changes) -> str:
+    """What the page says that has to come first, where nothing is decided yet."""
+    said = (*(text_of(one) for one in changes.messages), *read_first_lines(changes))
+    return next((line for line in said if mentions("undecided", line)), "")
+
+
+def find_unproved_alert(changes: Changes) -> str:
+    """An alert that does not say that it worked. Words that no list knows are bad news until something says more."""
+    alerts = (text_of(one) for one in changes.messages if one.role == "alert")
+    return next((text for text in alerts if not mentions("succeeded", text)), "")
 
 
 def _new_dialogs(changes: Changes) -> list[Element]:

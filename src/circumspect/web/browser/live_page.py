@@ -7,10 +7,12 @@ its ids do not outlive a reload, and an extension cannot read it. The tests hold
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from circumspect.web.browser.roles import FACTS
 from circumspect.web.page import POPUP_ITEMS, Element, Page
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame
     from playwright.async_api import Page as Tab
 
+T = TypeVar("T")
+_LOOKS = 3
+"""How often a frame is looked at that goes to another page while that is done."""
 _STRINGS = ("name", "value", "description", "href", "type", "inside", "form", "method", "controls")
 _STATES = ("expanded", "checked", "selected", "pressed")
 _FLAGS = ("disabled", "required", "invalid")
@@ -54,10 +59,11 @@ def page_of(document: Mapping[str, object]) -> Page:
 
 async def snapshot(page: Tab) -> Page:
     """What is on the screen now. Frames of other origins are read each by themselves and put in their place."""
-    taken = replace(await _take_snapshot(page.main_frame, ""), url=page.url)
+    taken = replace(await _look_again(partial(_take_snapshot, page.main_frame, "")), url=page.url)
     for held in await _frames(page.main_frame, ""):
         if held.foreign:
-            taken = _with_frame(taken, await _take_snapshot(held.frame, held.path), held.path)
+            inner = await _unless_gone(page, partial(_take_snapshot, held.frame, held.path))
+            taken = _with_frame(taken, inner, held.path) if inner else taken
     return taken
 
 
@@ -77,11 +83,40 @@ async def locate(page: Tab, element: str) -> ElementHandle | None:
 
     Each frame is asked by itself, also those that one script could read: a handle works only in the frame it is from.
     """
-    for held in [_Held(page.main_frame, "", False), *await _frames(page.main_frame, "")]:
-        handle = await held.frame.evaluate_handle(SCRIPT, {"find": element, "path": held.path, "alone": True})
-        if (found := handle.as_element()) is not None:
+    if (found := await _look_again(partial(_find, page.main_frame, element, ""))) is not None:
+        return found
+    for held in await _frames(page.main_frame, ""):
+        found = await _unless_gone(page, partial(_find, held.frame, element, held.path))
+        if found is not None:
             return found
     return None
+
+
+async def _find(frame: Frame, element: str, path: str) -> ElementHandle | None:
+    return (await frame.evaluate_handle(SCRIPT, {"find": element, "path": path, "alone": True})).as_element()
+
+
+async def _look_again(look: Callable[[], Awaitable[T]]) -> T:
+    """What `look` returns, also when what it looks at goes to another page meanwhile: then what is there next."""
+    from playwright.async_api import Error
+
+    for _ in range(_LOOKS - 1):
+        with suppress(Error):
+            return await look()
+    return await look()
+
+
+async def _unless_gone(page: Tab, look: Callable[[], Awaitable[T]]) -> T | None:
+    """What `look` returns of a frame inside the page; None where that is gone, or goes on from page to page. What a
+    page embeds may come and go as it likes, and the page can be read all the same."""
+    from playwright.async_api import Error
+
+    try:
+        return await _look_again(look)
+    except Error:
+        if page.is_closed():
+            raise
+        return None
 
 
 class _Held(NamedTuple):
@@ -95,12 +130,17 @@ class _Held(NamedTuple):
 async def _frames(frame: Frame, path: str) -> list[_Held]:
     found: list[_Held] = []
     for child in frame.child_frames:
-        holder = await child.frame_element()
-        shown = await frame.evaluate(SCRIPT, {"of": holder, "path": path})
-        if shown:
-            foreign = await child.evaluate("() => window.frameElement === null")
-            found += [_Held(child, shown, foreign), *await _frames(child, shown)]
+        held = await _unless_gone(frame.page, partial(_hold, child, frame, path))
+        if held is not None and held.path:
+            found += [held, *await _frames(child, held.path)]
     return found
+
+
+async def _hold(child: Frame, frame: Frame, path: str) -> _Held:
+    """The path is empty where nobody sees the frame."""
+    holder = await child.frame_element()
+    shown = await frame.evaluate(SCRIPT, {"of": holder, "path": path})
+    return _Held(child, shown or "", bool(shown) and await child.evaluate("() => window.frameElement === null"))
 
 
 def _with_frame(page: Page, inner: Page, path: str) -> Page:

@@ -21,6 +21,8 @@ from circumspect.web.browser.evidence import (
     describe_other_changes,
     fields_of,
     find_opened_instead,
+    find_undecided,
+    find_unproved_alert,
     has_kept_entries,
     has_opened_other,
     headline,
@@ -116,6 +118,10 @@ def _verify_submission(expected: Expected, changes: Changes) -> Verified:
     complaint = _complaint(expected, changes)
     if complaint:
         return _no(0.95, "The page did not accept it.", complaint)
+    if undecided := find_undecided(changes):
+        return _no(0.6, f'It is not decided yet: the page says "{short(undecided)}".')
+    if alert := find_unproved_alert(changes):
+        return _no(0.7, "Nothing says that it worked.", alert)
     form = form_of(element, before)
     good = next((text_of(one) for one in changes.messages if mentions("succeeded", text_of(one))), "")
     if good:
@@ -135,7 +141,8 @@ def _verify_submission(expected: Expected, changes: Changes) -> Verified:
         return _no(0.95, "Nothing changed.", f"Required and empty: {names}." if missing else "")
     if any(gone not in after.by_id for gone in expected.disappear):
         return _yes(0.75, "What was submitted is gone from the page, which did not complain.")
-    told = next((line for line in changes.new_lines if len(line) < MESSAGE and mentions("succeeded", line)), "")
+    lines = (*changes.new_headlines, *changes.new_lines)
+    told = next((line for line in lines if len(line) < MESSAGE and mentions("succeeded", line)), "")
     if told:
         return _yes(0.8, f'The page says "{short(told)}".')
     if is_still_working(element.id, changes):

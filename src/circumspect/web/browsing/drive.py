@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from circumspect.journal import RulingEvent, find_events
 from circumspect.reasons import ReasonCode
@@ -18,6 +18,10 @@ from circumspect.web.browsing.interaction import Interaction, PageRequest, inter
 from circumspect.web.page import Page
 
 MOST_STEPS = 40
+DriveEnd = Literal["done", "not_done", "needs_answer"]
+_NOT_DONE = frozenset((ReasonCode.DENIED_BY_USER, ReasonCode.UNSUPPORTED_CLAIM))
+_MOVING = frozenset(("scroll", "wait"))
+"""What changes nothing on the page, and so leaves nothing undone."""
 
 
 class ActionAttempt(Protocol):
@@ -43,6 +47,18 @@ class DriveStep:
     page: Page
     query: str
     interaction: Interaction
+    in_vain: bool = False
+    """The last action that was to change something on the page did not work."""
+
+    @property
+    def end(self) -> DriveEnd:
+        """How the drive ended, if it ended with this step. An answer after a no, a claim that had to be taken back or
+        an action that did not work is an answer, and the task is not done."""
+        made = self.interaction
+        if made.status == "needs_user_input" and made.result.outcome in ("asked", "answered"):
+            return "needs_answer"
+        undone = self.in_vain or not _NOT_DONE.isdisjoint(made.result.reason_codes)
+        return "done" if made.status == "answer" and not undone else "not_done"
 
     @property
     def password_field(self) -> str:
@@ -66,12 +82,14 @@ async def drive(
 ) -> DriveStep:
     """The last step: its interaction is an answer, a question that nobody answered, or an action too many."""
     page, query, session, error = await browser.goto(url), task, None, ""
-    number = 1
+    number, in_vain, tool = 1, False, ""
     while True:
         asked = PageRequest(page, query=query, session=session, error=error, language=language)
         made = await interact(setup, asked)
         session, error = made.session, ""
-        step = DriveStep(number, page, query, made)
+        if made.verified and tool not in _MOVING:
+            in_vain = not made.verified.success
+        step = DriveStep(number, page, query, made, in_vain)
         await watch(step)
         if made.status == "answer" or number >= most:
             return step
@@ -81,5 +99,6 @@ async def drive(
                 return step
             query = reply
         else:
+            tool = made.action.call.tool
             query, error = "", (await browser.perform(made.action.call, page)).error
         page, number = await browser.snapshot(), number + 1

@@ -21,7 +21,7 @@ from circumspect.journal import RulingEvent, find_events
 from circumspect.language import catalogue
 from circumspect.pipeline import run_turn
 from circumspect.ports import Listener
-from circumspect.profiles import BROWSER
+from circumspect.profiles import BROWSER, keep_choices
 from circumspect.reasons import ReasonCode
 from circumspect.setup import TurnSetup
 from circumspect.values import (
@@ -43,6 +43,7 @@ from circumspect.values import (
     name_principal,
 )
 from circumspect.web.browser.expectations import expect
+from circumspect.web.browser.page_words import asks_something
 from circumspect.web.browser.trimming import trim_page
 from circumspect.web.browser.verification import verify
 from circumspect.web.browsing.page_actions import PageTools, page_tools, with_page_tools
@@ -192,11 +193,12 @@ def setup_for_pages(
     """The same tenant, acting on web pages: its own tools stay at home, its policy holds. Without `models` the
     tenant's own does the thinking and the rest; without `search` nothing outside is looked up."""
     pair = models or ModelPair(setup.ports.model, setup.ports.model)
+    browser = keep_choices(BROWSER, setup.profiles["standard"])
     return replace(
         setup,
         tenant=replace(setup.tenant, tools=None),
         policy=with_page_tools(setup.policy),
-        profiles={"standard": BROWSER, "adaptive": BROWSER},
+        profiles={"standard": browser, "adaptive": browser},
         ports=replace(setup.ports, tools=PageTools(), model=pair.doing),
         rules=RULES_FOR_PAGES,
         understanding=None,
@@ -270,7 +272,8 @@ def make_interaction(arrived: PageTurn, result: TurnResult) -> Interaction:
         call = result.calls[0]
         action = NextAction(call.id, call, expect(call, arrived.page))
         return Interaction(result.conversation, "next_action", result, action, arrived.verified, told)
-    status: Literal["answer", "needs_user_input"] = "answer" if result.outcome == "answered" else "needs_user_input"
+    answers = result.outcome == "answered" and not asks_something(result.reply)
+    status: Literal["answer", "needs_user_input"] = "answer" if answers else "needs_user_input"
     return Interaction(result.conversation, status, result, None, arrived.verified, told)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from circumspect.journal import ClientOutcomeEvent, Journal
 from circumspect.reasons import ReasonCode
@@ -24,6 +24,7 @@ from circumspect.web.browser.trimming import trim_page
 from circumspect.web.browsing.page_actions import resolve_call
 from circumspect.web.page import Page
 from circumspect.web.page_claims import find_unsupported_on_page
+from circumspect.web.reasoning.analysis_cache import AnalysisCache
 from circumspect.web.reasoning.case import Models, SiteSearch
 from circumspect.web.reasoning.reason import reason
 from circumspect.web.reasoning.reasoned import Reasoning
@@ -39,6 +40,7 @@ class PageGuide:
     models: Models
     search: SiteSearch | None
     reasoning: Reasoning
+    analyses: AnalysisCache = field(default_factory=AnalysisCache)
 
     def note_results(self, incoming: Incoming, notes: Journal) -> None:
         errand = incoming.errand
@@ -50,7 +52,7 @@ class PageGuide:
     async def before_draft(self, screened: Screened, knowledge: str, notes: Journal) -> Preparation:
         incoming = screened.incoming
         page = _trim(incoming.scene, incoming.text) if incoming.scene else None
-        made = await reason(screened, page, knowledge, self.reasoning, notes, self.models, self.search)
+        made = await reason(screened, page, knowledge, self.reasoning, notes, self.models, self.search, self.analyses)
         if made.ends:
             return Preparation(reply=Reply("asked", made.question))
         return Preparation(findings=made.findings, withheld=CHANGING if made.unverified else frozenset())

@@ -38,6 +38,11 @@ class Models(Protocol):
 class SiteSearch(Protocol):
     """A search that begins with the page's own site. Raises from `circumspect.errors` and nothing else."""
 
+    @property
+    def remote(self) -> bool:
+        """Whether a query leaves the house."""
+        ...
+
     async def find(self, query: str, page_url: str = "", allow_widening: bool = True) -> Hits: ...
 
     def remember(self, hits: Hits, confidence: float) -> None:
@@ -59,6 +64,8 @@ class ReasoningCase:
     switches: list[Switch] = field(default_factory=list)
     reasons: dict[ReasonCode, None] = field(default_factory=dict)
     degraded: bool = False
+    withheld: bool = False
+    """There was something to search for, and no word of it that may leave the house."""
     smart: Effort = field(default_factory=Effort)
     fast: Effort = field(default_factory=Effort)
 

@@ -57,6 +57,12 @@ def question(case: ReasoningCase, missing: Iterable[Missing], words: str, confid
     return End("ASK_USER", confidence, asks=True, question=words, missing=missing)
 
 
+def ask_without_search(case: ReasoningCase, analysis: ContextAnalysis) -> End:
+    """Says that nothing was searched for, and why, in place of a search that would have told a stranger too much."""
+    words = catalogue.say(case.screened.language, "reason-not-searched")
+    return question(case, analysis.private, words, analysis.confidence)
+
+
 async def _check_completeness(case: ReasoningCase, analysis: ContextAnalysis) -> Completeness | None:
     request = completeness_request(case.about, analysis.missing, tuple(case.results.values()))
     reply = await ask_smart_model(case, request, ReasonCode.VERIFICATION_UNAVAILABLE)

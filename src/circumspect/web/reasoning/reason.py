@@ -6,8 +6,9 @@ smart model says where the information is; code sends it there (`reasoning.ways`
 checks whether everything is there (`reasoning.completeness`). Then the turn goes on with what was found, or ends with a
 question. Nothing here has effects.
 
-Nothing that fails here raises: without an analysis the user's own words are searched for, without a search the turn
-goes on with no results, and without the last check it goes on for reading only.
+Nothing that fails here raises: without an analysis the tenant's own documents are searched for the user's words (never
+anything outside, where the user is asked instead), without a search the turn goes on with no results, and without the
+last check it goes on for reading only.
 
 The one choice that may surprise: how sure the model was of a place that is not there (a page, documents) counts for
 nothing. It is then searched for once, and checked.
@@ -21,8 +22,9 @@ from circumspect.journal import Journal
 from circumspect.language.pack import pack
 from circumspect.language.wishes import asks_outright, implies_destruction
 from circumspect.reasons import ReasonCode
-from circumspect.values import Screened
+from circumspect.values import ModelRequest, Screened
 from circumspect.web.page import Page
+from circumspect.web.reasoning.analysis_cache import AnalysisCache, find_analysis_key
 from circumspect.web.reasoning.case import Models, ReasoningCase, SiteSearch
 from circumspect.web.reasoning.completeness import End
 from circumspect.web.reasoning.model_calls import ask_smart_model, summarise_results
@@ -36,8 +38,6 @@ from circumspect.web.reasoning.routing import ACTS
 
 __all__ = ["Models", "SiteSearch", "reason"]
 
-_QUERY = 200
-
 
 async def reason(
     screened: Screened,
@@ -47,11 +47,13 @@ async def reason(
     notes: Journal,
     models: Models,
     search: SiteSearch | None,
+    analyses: AnalysisCache | None = None,
 ) -> Reasoned:
-    """`knowledge` is what the organisation's own documents say on the matter; `page` is cut down to what is shown."""
+    """`knowledge` is what the organisation's own documents say on the matter; `page` is cut down to what is shown.
+    What `analyses` remembers is not asked again."""
     about = make_reasoning_context(screened, page, knowledge, settings.history, pack(screened.language).name)
     case = ReasoningCase(screened, about, settings, notes, models, search)
-    analysis = await _analyse(case)
+    analysis = await _analyse(case, analyses)
     end = await follow_route(case, analysis, choose_route(case, analysis))
     if not case.hops and not end.asks:
         case.reasons[ReasonCode.SEARCH_SAVED] = None
@@ -59,18 +61,28 @@ async def reason(
     return _conclude_reasoning(case, analysis, end, summary)
 
 
-async def _analyse(case: ReasoningCase) -> ContextAnalysis:
+async def _analyse(case: ReasoningCase, analyses: AnalysisCache | None) -> ContextAnalysis:
     """Where the information is, by the smart model's word."""
-    reply = await ask_smart_model(case, analysis_request(case.about), ReasonCode.ANALYSIS_FAILED)
-    analysis = read_analysis(reply) if reply else None
-    if reply and analysis is None:
-        case.write_failure("the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
+    request = analysis_request(case.about)
+    key = find_analysis_key(case.screened.incoming, request)
+    known = analyses.get(key) if analyses is not None else None
+    analysis = known or await _ask_for_analysis(case, request)
     if analysis is None:
-        return ContextAnalysis("WEB_SEARCH", ACTS, search_query=case.text[:_QUERY])
-    told = f"{analysis.source} ({analysis.confidence:.2f}): {analysis.reasoning}"
+        return ContextAnalysis("WEB_SEARCH", ACTS)
+    if analyses is not None and not known and not case.degraded:
+        analyses.keep(key, analysis)
+    told = f"{analysis.source} ({analysis.confidence:.2f}{', as before' if known else ''}): {analysis.reasoning}"
     case.write(ContextAnalysisEvent(told, analysis=analysis), *analysis.warnings)
     if implies_destruction(case.text) or asks_outright(case.text):
         analysis = replace(analysis, changes_something=True)
+    return analysis
+
+
+async def _ask_for_analysis(case: ReasoningCase, request: ModelRequest) -> ContextAnalysis | None:
+    reply = await ask_smart_model(case, request, ReasonCode.ANALYSIS_FAILED)
+    analysis = read_analysis(reply) if reply else None
+    if reply and analysis is None:
+        case.write_failure("the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
     return analysis
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from circumspect.reasons import ReasonCode
 from circumspect.web.reasoning.case import ReasoningCase
-from circumspect.web.reasoning.completeness import End, complete, question
+from circumspect.web.reasoning.completeness import End, ask_without_search, complete, question
 from circumspect.web.reasoning.page_check import page_agrees
 from circumspect.web.reasoning.reasoned import ContextAnalysis
 from circumspect.web.reasoning.routing import ACTS, DEGRADED_GO, GO, LEADS_TO, Route, Where, route
@@ -48,6 +48,8 @@ async def follow_route(case: ReasoningCase, analysis: ContextAnalysis, taken: Ro
             return await _otherwise(case, analysis, taken, analysis.confidence)
         case "verify_by_search":
             judgement = await search_and_refine(case, analysis, 1)
+            if case.withheld:
+                return ask_without_search(case, analysis)
             if judgement is None:
                 return await complete(case, analysis, analysis.source)
             if is_solved(case, judgement):
@@ -85,5 +87,7 @@ async def _use_known(case: ReasoningCase, analysis: ContextAnalysis) -> End:
 
 async def _search_and_complete(case: ReasoningCase, analysis: ContextAnalysis, most: int) -> End:
     judgement = await search_and_refine(case, analysis, most)
+    if case.withheld:
+        return ask_without_search(case, analysis)
     asks = judgement is not None and judgement.should_ask_user and not is_solved(case, judgement)
     return await complete(case, analysis, "WEB_SEARCH", must_ask=asks)

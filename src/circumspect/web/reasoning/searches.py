@@ -11,13 +11,13 @@ from circumspect.web.reasoning.model_requests import judgement_request
 from circumspect.web.reasoning.reason_forms import read_judgement
 from circumspect.web.reasoning.reasoned import ContextAnalysis, FoundPage, Hop, SearchJudgement
 from circumspect.web.reasoning.reasoning_events import HopEvent
-from circumspect.web.reasoning.search_queries import normalise_query, remove_private_data
+from circumspect.web.reasoning.search_queries import keep_harmless_words, normalise_query, tidy_own_query
 from circumspect.web.search.results import Hits
 
 
 async def search_and_refine(case: ReasoningCase, analysis: ContextAnalysis, most: int) -> SearchJudgement | None:
     """The last judgement; None where nothing could be searched or nobody could judge."""
-    query, judgement = remove_private_data(analysis.search_query) or remove_private_data(case.text), None
+    query, judgement = _first_query(case, analysis), None
     while query and len(case.hops) < most:
         key = normalise_query(query)
         if key in case.asked:
@@ -33,8 +33,24 @@ async def search_and_refine(case: ReasoningCase, analysis: ContextAnalysis, most
         if judgement is None or is_solved(case, judgement) or judgement.should_ask_user:
             break
         # A solution that nobody is sure of is none: it is searched on, too.
-        query = remove_private_data(judgement.refined_query) if judgement.should_retry or judgement.solved else ""
+        query = _make_sendable(case, judgement.refined_query) if judgement.should_retry or judgement.solved else ""
     return judgement
+
+
+def _first_query(case: ReasoningCase, analysis: ContextAnalysis) -> str:
+    """What the model would look for. The user's own words are looked for in the tenant's documents alone."""
+    query = _make_sendable(case, analysis.search_query)
+    if query or case.search is None or not case.search.remote:
+        return query or tidy_own_query(case.text)
+    case.withheld = True
+    case.write_failure("nothing is left of the query that may leave the house", ReasonCode.PRIVATE_NOT_SEARCHED)
+    return ""
+
+
+def _make_sendable(case: ReasoningCase, query: str) -> str:
+    if case.search is None or not case.search.remote:
+        return tidy_own_query(query)
+    return keep_harmless_words(query, case.about.page.url if case.about.page else "", case.user_words)
 
 
 def is_solved(case: ReasoningCase, judgement: SearchJudgement) -> bool:

@@ -31,6 +31,10 @@ class Scoped:
         self._cache = cache
         self._limit = max(1, limit)
 
+    @property
+    def remote(self) -> bool:
+        return self._search.remote
+
     async def find(self, query: str, page_url: str = "", allow_widening: bool = True) -> Hits:
         """Raises `SearchError`, unless there is something to show all the same."""
         if not self._search.remote:

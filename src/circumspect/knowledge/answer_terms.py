@@ -1,0 +1,102 @@
+"""The words of questions and answers, and which of them a text has: reduced, without small and general ones.
+
+Stems of one word differ between a noun and its verb, so that words also count as the same where they begin alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cache, lru_cache
+
+from circumspect.knowledge.conflicts import list_differing_terms, list_general_terms
+from circumspect.knowledge.terms import stem_word, stop_words, words
+from circumspect.language.detection import find_language
+from circumspect.language.folding import fold
+from circumspect.language.pack import join_patterns, join_words, packs
+
+_CITED = re.compile(r"\[(\d{1,3})\]")
+_OF_THE_SAME = 0.5
+_ALIKE = 5
+"""Words that begin with the same letters, so many, are forms of one word."""
+
+
+def share(said: Collection[str], told: frozenset[str]) -> float:
+    if not said:
+        return 1.0
+    return sum(is_among(one, told) for one in said) / len(said)
+
+
+def is_among(term: str, told: frozenset[str]) -> bool:
+    return term in told or term[:_ALIKE] in told
+
+
+def list_question_terms(question: str) -> frozenset[str]:
+    """What a question is about: its words less those that only ask."""
+    # "How long" only asks; "what is the cancellation fee" also says what for.
+    told = _asking_amount().sub(lambda hit: hit[0] if hit[0].count(" ") > 1 else " ", fold(question))
+    return list_terms(told) - _list_asking_terms()
+
+
+def list_cases(question: str, asked: Collection[str]) -> frozenset[str]:
+    """Those of its words that tell one case from another. English lists these in every form, and words that share a
+    stem with one are others: "used" tells, "use" does not, nor does "opening" for the sake of "opened"."""
+    cases = list_differing_terms().intersection(asked)
+    if find_language(question) != "en":
+        return cases
+    written = {word.removesuffix("'s") for word in words(fold(question))}
+    return cases & {stem_word(word) for word in written if not _case_words().isdisjoint((word, word.removesuffix("s")))}
+
+
+@cache
+def _case_words() -> frozenset[str]:
+    return frozenset(word for one in packs() for line in one.documents.telling for word in words(line))
+
+
+@cache
+def _asking_amount() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){join_words(one.documents.asks_amount for one in packs())}(?!\w)")
+
+
+def asks_amount(question: str) -> bool:
+    return _asking_amount().search(fold(question)) is not None
+
+
+def asks_share(question: str) -> bool:
+    """How many per cent."""
+    return _percent().search(fold(question)) is not None
+
+
+@cache
+def _percent() -> re.Pattern[str]:
+    return re.compile(rf"(?:{join_patterns(line for one in packs() for line in one.values.percent)})", re.IGNORECASE)
+
+
+@cache
+def _list_asking_terms() -> frozenset[str]:
+    return frozenset(stem_word(word) for one in packs() for line in one.about.question_words for word in words(line))
+
+
+def asks_nothing_new(question: str, text: str) -> bool:
+    """A question back is made of the words of the message: whoever wrote that would write it again."""
+    return share(list_question_terms(question), read_words(text)) >= _OF_THE_SAME
+
+
+def list_terms(text: str) -> frozenset[str]:
+    """The words that tell something, reduced, without numbers."""
+    small, general = stop_words(text), list_general_terms()
+    reduced = (stem_word(one) for one in words(_CITED.sub(" ", text)) if one not in small and one[0].isalpha())
+    return frozenset(one for one in reduced if one not in general)
+
+
+@lru_cache(maxsize=64)
+def read_words(text: str) -> frozenset[str]:
+    """Every word of the texts, reduced, and the beginnings of the longer ones."""
+    return frozenset(form for one in words(text) for form in _list_forms(one))
+
+
+def _list_forms(word: str) -> Iterable[str]:
+    reduced = stem_word(word)
+    yield reduced
+    if len(word) >= _ALIKE:
+        yield word[:_ALIKE]

@@ -1,0 +1,68 @@
+"""A question and the passages found for it -> pairs of documents that answer it differently.
+
+The question says what both are about, so that they need not say it in the same words (`answering`), and what kind of
+thing is asked for (`asked_question`): only values of that kind are compared (`differing_facts`). A difference is none
+where something tells that the two are about different things (`told_apart`). A yes stands against a no where both are
+said of the same (`said_no`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from circumspect.knowledge.answering import Answering, is_enough, list_answering
+from circumspect.knowledge.asked_question import AskedQuestion, read_question
+from circumspect.knowledge.conflicts import Conflict, Quoted, find_conflicts
+from circumspect.knowledge.differing_facts import is_difference
+from circumspect.knowledge.said_no import is_same_claim, says_no
+from circumspect.knowledge.stated_values import StatedValueKind
+from circumspect.knowledge.told_apart import is_told_apart
+
+_COARSE: tuple[StatedValueKind, ...] = ("weekday", "month", "year")
+"""Compared where nothing more exact is: two days with their own hours are two cases."""
+
+
+def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conflict]:
+    """One for each pair of documents that give different answers, in the order of the passages."""
+    asked = read_question(question)
+    if not asked.subject:
+        return []
+    passages = list(passages)
+    answering = [one for passage in passages for one in list_answering(passage, asked)]
+    found: dict[tuple[str, str], Conflict] = {}
+    for left, right in combinations(answering, 2):
+        pair = (left.evidence.document, right.evidence.document)
+        if pair[0] == pair[1] or pair in found or not is_enough(left.covered & right.covered, asked):
+            continue
+        kind = _find_difference(left, right, asked)
+        if kind and not is_told_apart(left, right, kind, asked):
+            subject = " ".join(sorted(left.terms & right.terms)) or " ".join(sorted(asked.subject))
+            found[pair] = Conflict(kind, subject, left.show(kind), right.show(kind))
+    return [*found.values(), *_list_others(passages, answering, asked, found)]
+
+
+def _find_difference(left: Answering, right: Answering, asked: AskedQuestion) -> StatedValueKind | None:
+    shared = [kind for kind in asked.kinds if left.list_said(kind) and right.list_said(kind)]
+    fine = [kind for kind in shared if kind not in _COARSE]
+    for kind in fine or shared:
+        if is_difference(kind, left.list_said(kind), right.list_said(kind), asked.end):
+            return kind
+    if not asked.yes_or_no or says_no(left, asked) == says_no(right, asked):
+        return None
+    return "yes or no" if is_same_claim(left, right) else None
+
+
+def _list_others(
+    passages: Sequence[Quoted], answering: Sequence[Answering], asked: AskedQuestion, found: Iterable[tuple[str, str]]
+) -> Iterable[Conflict]:
+    """What contradicts itself whatever is asked, where it was asked."""
+    known = {(one.evidence.document, one.evidence.span): one for one in answering}
+    documents = {one.evidence.document for one in answering}
+    for one in find_conflicts(passage for passage in passages if passage.document in documents):
+        left, right = (known.get((side.document, side.span)) for side in (one.left, one.right))
+        if left is None or right is None or one.kind not in asked.kinds:
+            continue
+        if (one.left.document, one.right.document) in found or is_told_apart(left, right, one.kind, asked):
+            continue
+        yield one
