@@ -182,6 +182,9 @@ def say(client: httpx.Client, conversation: str, content: str, *, person: str | 
 def is_a_problem(answer: httpx.Response, status: int, code: str | None = None) -> dict[str, Any]:
     assert answer.status_code == status, (answer.status_code, answer.text)
     body = answer.json()
+    if answer.headers["content-type"] == "application/scim+json":
+        assert body.keys() - {"scimType"} == {"schemas", "status", "detail"}, body
+        body = {**body, "code": code, "problem": body["detail"], "fix": body["detail"]}
     assert {"code", "problem", "fix"} <= body.keys(), body
     assert body["problem"], body
     assert "Traceback" not in answer.text

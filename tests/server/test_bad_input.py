@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.patience import PATIENCE
 from tests.server.house import House, is_a_problem, say
 
+from circumspect.server.json_bodies import read_json
 from circumspect.server.problems import HttpProblem
-from circumspect.server.request_log import read_json
 
 JSON = "application/json"
 

@@ -235,6 +235,28 @@ def test_a_clients_own_past_is_believed_as_words_and_results(house):
     assert told.runner == "import"
 
 
+def test_a_clients_own_calls_stay_in_their_order(house):
+    orders = [str(888 + number) for number in range(8)]
+    calls = [
+        {
+            "id": f"call_{order}",
+            "type": "function",
+            "function": {"name": "get_order_status", "arguments": json.dumps({"order_id": order})},
+        }
+        for order in orders
+    ]
+    talk = Talk(house, tools=[STATUS, CANCEL])
+    talk.messages = [
+        {"role": "user", "content": "where are my orders?"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        *({"role": "tool", "tool_call_id": call["id"], "content": '{"status": "processing"}'} for call in calls),
+        {"role": "assistant", "content": "They are being prepared."},
+    ]
+    sent = ConversationId(talk.say("thanks").model_extra["circumspect"]["conversation_id"])
+    ran = house.stored(lambda store: store.executions(TenantId("shop"), sent))
+    assert [one.call.arguments["order_id"] for one in ran] == orders
+
+
 # --- what is refused ------------------------------------------------------------------------------------------------
 
 HELLO = [{"role": "user", "content": "hello"}]

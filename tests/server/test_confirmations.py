@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.server.house import House, say
 from tests.server.rows import approval
 
@@ -51,3 +52,24 @@ def test_only_a_key_that_may_talk_answers_for_the_user(both: House) -> None:
     for scope in ("read", "manage", "admin", "widget"):
         answer = both.key("shop", scope).post(f"/v1/conversations/{talk}/confirmations", json=given)
         assert answer.status_code == 403, scope
+
+
+ANSWERS = (("shop", "cancel order 12345", "approve", "Yes"), ("shop", "cancel order 12346", "deny", "No"),
+           ("shop-he", "לבטל את הזמנה 12345", "approve", "כן"), ("shop-ru", "отменить заказ 12345", "deny", "Нет"))  # fmt: skip
+
+
+@pytest.mark.parametrize(("tenant", "words", "decision", "said"), ANSWERS)
+def test_an_answer_by_a_button_is_said_by_the_user_in_their_language(
+    both: House, tenant: str, words: str, decision: str, said: str
+) -> None:
+    client = both.key(tenant, "chat")
+    talk = both.conversation(client, person="p-button")
+    asked = say(client, talk, words, person="p-button")
+    given = {"intent_id": asked["pending"]["intent_id"], "decision": decision, "person": "p-button"}
+    assert client.post(f"/v1/conversations/{talk}/confirmations", json=given).status_code == 200
+    told = client.get(f"/v1/conversations/{talk}/messages", params={"person": "p-button"}).json()["items"]
+    assert [(one["role"], one["content"]) for one in told][::2] == [("user", words), ("user", said)]
+    exported = both.key(tenant).get("/v1/admin/persons/p-button").json()["conversations"]
+    (kept,) = [one["messages"] for one in exported if one["id"] == talk]
+    (row,) = [one for one in kept if one["role"] == "user" and one["content"] == said]
+    assert row["meta"]["button"] == given["intent_id"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import httpx
 import orjson
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_until
 from tests.server.house import THEIRS, House, is_a_problem, say
+
+from circumspect.hashing import stable_share
+from circumspect.values import ConversationId, TenantId
 
 
 def events(answer: httpx.Response) -> list[tuple[str, Any]]:
@@ -33,6 +37,37 @@ def test_an_order_is_cancelled_after_a_yes_and_only_then(both: House) -> None:
     done = say(client, talk, "yes")
     assert done["outcome"] == "acted"
     assert "EXECUTED_SUCCESSFULLY" in done["reason_codes"]
+
+
+def test_a_running_conversation_follows_its_plan_and_keeps_what_a_share_drew(both: House) -> None:
+    root, client = both.operator("root"), both.key()
+    before = root.get("/v1/admin/tenants/shop").json()
+    numbered = (f"for-life-{number}" for number in count())
+    late = (one for one in numbered if stable_share(TenantId("shop"), ConversationId(one)) >= 0.5)
+
+    def talk(name: str) -> str:
+        assert client.post("/v1/conversations", json={"id": name}).status_code == 201
+        return str(say(client, name, "hello")["usage"]["mode"])
+
+    def change(mode_of_new: str, **given: Any) -> None:
+        """And wait until new conversations are as it says: servers hear of it within a second or so."""
+        answer = root.patch("/v1/admin/tenants/shop", json=given)
+        assert answer.status_code == 200, answer.text
+        wait_until(lambda: talk(next(late)) == mode_of_new, pause=0.2)
+
+    try:
+        change("standard", plan="free", adaptive_share=1)
+        of_the_plan = next(late)
+        assert talk(of_the_plan) == "standard"
+        change("adaptive", plan="pro")
+        assert talk(of_the_plan) == "adaptive"
+        change("standard", adaptive_share=0.5)
+        of_the_share = next(late)
+        assert (talk(of_the_plan), talk(of_the_share)) == ("adaptive", "standard")
+        change("adaptive", adaptive_share=1)
+        assert (talk(of_the_plan), talk(of_the_share)) == ("adaptive", "standard")
+    finally:
+        root.patch("/v1/admin/tenants/shop", json={name: before[name] for name in ("plan", "adaptive_share")})
 
 
 def test_a_conversation_is_begun_found_and_listed(both: House) -> None:

@@ -22,7 +22,7 @@ from circumspect.pipeline import run_turn
 from circumspect.policy.load import load
 from circumspect.server.apply_tenant import apply_file
 from circumspect.server.config import Settings
-from circumspect.server.directory import Directory, TenantUnavailable, data_directory
+from circumspect.server.directory import RECENT_MODELS, Directory, TenantUnavailable, data_directory
 from circumspect.server.stores import access, policies, tenants
 from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore
@@ -318,3 +318,16 @@ async def test_a_server_that_is_down_stops_its_tenant_until_it_is_up(directory, 
 )
 def test_files_of_tools_lie_beside_the_database(database, folder):
     assert data_directory(database) == folder
+
+
+async def test_models_that_nobody_has_any_more_are_let_go(directory, monkeypatch):
+    """Their names are the tenants' to choose, and a tenant may change its mind every minute."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-tests")
+    kept = await directory.model("openai:gpt-kept")
+    for number in range(3 * RECENT_MODELS):
+        await directory.model(f"openai:gpt-{number}")
+    gc.collect()
+    assert len(directory._models) == RECENT_MODELS + 1
+    assert await directory.model("openai:gpt-kept") is kept, "whoever has one shares it with those who come"
+    last = f"openai:gpt-{3 * RECENT_MODELS - 1}"
+    assert await directory.model(last) is await directory.model(last)

@@ -184,6 +184,23 @@ def test_a_number_for_a_person_is_refused_also_where_it_is_signed(desk: House) -
     is_a_problem(ask(client, token, desk.conversation(client)), 401, "end_user_token")
 
 
+def test_keys_count_from_when_they_are_required(desk: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tenant's settings may be looked up seldom, and its key is judged by those of now."""
+    monkeypatch.setattr(desk.app.state.services.directory, "_check_seconds", float("inf"))
+    former, newer = ({"iss": None, "aud": None, **signed} for signed in ({"key": OTHERS}, {"kid": "new"}))
+    begin(desk.key(THEIRS, "chat"), sign(**former))
+    section = {"keys": [{**KEYS[0], "kid": "new"}], "required": True}
+    desk.stored(lambda store: vouch(store, THEIRS, section, SHARED))
+    try:
+        client = desk.key(THEIRS, "chat", "read")
+        begin(client, sign(**newer))
+        refused = client.post("/v1/conversations", json={}, headers={"X-End-User-Token": sign(**former)})
+        is_a_problem(refused, 401, "end_user_token")
+    finally:
+        desk.stored(lambda store: vouch(store, THEIRS, {"keys": KEYS[:1], "required": True}, OTHERS))
+        begin(desk.key(THEIRS, "chat", "manage"), sign(**former))
+
+
 def test_two_tokens_are_refused(desk: House) -> None:
     client = desk.key(OURS, "chat")
     headers = [("X-End-User-Token", sign()), ("X-End-User-Token", sign("mallory"))]

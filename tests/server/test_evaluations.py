@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,13 @@ import httpx
 import pytest
 from tests.database_clock import database_follows
 from tests.patience import PATIENCE
-from tests.server.house import THEIRS, House, is_a_problem
+from tests.server.house import METRICS, OURS, THEIRS, House, Running, is_a_problem
+from tests.server.model_server import SlowModel
 
 from circumspect.clock import FixedClock
+from circumspect.models import open_model
+from circumspect.review.values import CriterionResult
+from circumspect.server.apply_tenant import Applied, apply_file
 from circumspect.stores import SqlStore, reviews
 
 POLICY = """\
@@ -180,7 +185,8 @@ def test_a_worker_that_lost_its_claim_writes_nothing_more(reviewing: House) -> N
             reviews.create, tenant="shop", id="eval_race", case_id="C-race", controller="heuristic", total=1,
             request=body("C-race"), at=now,
         )  # fmt: skip
-        row = reviews.ResultRow("C-race", "h", "K-1", 0, "MET", 0.9, None, "heuristic", "", 0, 0, 0.0, {})
+        whole = CriterionResult("C-race", "K-1", "MET", 0.9, "", "heuristic").to_json()
+        row = reviews.ResultRow("C-race", "h", "K-1", 0, "MET", 0.9, None, "heuristic", "", 0, 0, 0.0, whole)
         assert await store.tx(reviews.claim, "shop", "eval_race", "one", 60.0)
         assert not await store.tx(reviews.claim, "shop", "eval_race", "two", 60.0)
         with database_follows(FixedClock(datetime.fromtimestamp(now + 90, UTC))):
@@ -227,3 +233,119 @@ def test_a_file_is_read_from_its_bytes(reviewing: House) -> None:
     found = done(client, send(client, documents=[document])["id"])
     assert found["state"] == "done"
     assert {one["document"] for result in found["results"] for one in result["citations"]} <= {sample.name}
+
+
+# --- whose verdict it is: the tenant's file ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reviewer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[str, SlowModel]]:
+    """A model on loopback that never comes to a verdict; its name, and how often it was asked."""
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    model = SlowModel(words="I cannot say.")
+    with Running(model) as running:
+        name = f"openai:reviewer@{running.url}/v1"
+        open_model(name)  # imports what providers need, which takes seconds
+        yield name, model
+
+
+def apply_to(house: House, folder: Path, text: str) -> Applied:
+    file = folder / "tenant.yaml"
+    file.write_text(text, "utf-8")
+    return house.stored(lambda store: apply_file(file, store, house.settings))
+
+
+def taken_by(client: httpx.Client, wanted: str, **more: Any) -> dict[str, Any]:
+    """An evaluation that this controller decides; a server hears of a changed file within a second or so."""
+    until = time.monotonic() + PATIENCE
+    while (taken := send(client, **more))["controller"] != wanted:
+        assert time.monotonic() < until, taken
+        time.sleep(0.1)
+    return done(client, taken["id"])
+
+
+def test_the_tenants_file_says_who_decides_its_cases(
+    both: House, reviewer: tuple[str, SlowModel], tmp_path: Path
+) -> None:
+    name, model = reviewer
+    tenant = f"id: claims\nplan: free\nbusiness: {{name: Claims}}\nmodel: {name}\n"
+    apply_to(both, tmp_path, f"{tenant}review: {{controller: heuristic}}\n")
+    client = both.key("claims")
+    taken = send(client)
+    found = done(client, taken["id"])
+    assert taken["controller"] == "heuristic"
+    assert [(one["status"], one["controller"]) for one in found["results"]] == [
+        ("MET", "heuristic"),
+        ("UNCERTAIN", "heuristic"),
+    ]
+    assert model.asked == 0
+
+    asked_for = done(client, send(client, controller="react")["id"])
+    assert {one["controller"] for one in asked_for["results"]} == {"react"}
+    asked = model.asked
+    assert asked > 0
+
+    changed = apply_to(both, tmp_path, tenant)
+    assert [str(one) for one in changed.changes] == ["- review.controller"]
+    taken_by(client, "react")
+    assert model.asked > asked
+
+
+def test_a_file_that_wants_a_model_and_has_none_never_gets_codes_word_for_it(both: House, tmp_path: Path) -> None:
+    said = "id: modelless\nplan: free\nbusiness: {name: Claims}\nreview: {controller: react}\n"
+    applied = apply_to(both, tmp_path, said)
+    assert "tenant.yaml:4: there is no language model to review cases with" in applied.warnings[0]
+    client = both.key("modelless")
+    is_a_problem(client.post("/v1/evaluations", json=body()), 422, "no_model")
+    assert client.get("/v1/evaluations").json()["items"] == []
+    assert send(client, controller="heuristic")["controller"] == "heuristic"
+
+
+def test_an_experiment_on_cases_counts_more_than_the_file(
+    both: House, reviewer: tuple[str, SlowModel], tmp_path: Path
+) -> None:
+    name, _ = reviewer
+    settings = f"model: {name}\nreview: {{controller: heuristic}}\n"
+    apply_to(both, tmp_path, f"id: tried\nplan: free\nbusiness: {{name: Claims}}\n{settings}")
+    client = both.key("tried")
+    arms = [{"name": "thinks", "overlay": {"controller": "react"}}]
+    root = both.operator("root")
+    made = root.post(
+        "/v1/admin/experiments", params={"tenant": "tried"}, json={"name": "who", "arms": arms, "unit": "case"}
+    )
+    assert made.status_code == 201, made.text
+    url = f"/v1/admin/experiments/{made.json()['id']}"
+    for step, said in (("start", {"share": 0.1}), ("finish", {"winner": "thinks", "roll_out": True})):
+        answer = root.post(f"{url}/{step}", json=said)
+        assert answer.status_code == 200, answer.text
+    taken_by(client, "react", case="C-tried")
+    assert send(client, case="C-tried", controller="heuristic")["controller"] == "heuristic"
+
+
+def test_verdicts_are_in_usage_as_a_table_and_in_the_metrics(house: House) -> None:
+    client, started = house.key(), datetime.now(UTC)
+    before = {row["controller"]: row for row in usage_of(client)}.get("heuristic", {})
+    assert done(client, send(client, case="C-used")["id"])["state"] == "done"
+    (row,) = usage_of(client)
+    assert row["verdicts"] - before.get("verdicts", 0) == len(CRITERIA)
+    assert row["verdicts"] == row["met"] + row["not_met"] + row["uncertain"]
+    assert row["abstention"] == row["uncertain"] / row["verdicts"]
+    assert row["seconds_each"] > 0
+    assert row["period"] >= f"{started:%Y-%m}"
+    table = client.get("/v1/admin/usage/evaluations", headers={"Accept": "text/csv"})
+    assert table.headers["content-type"].startswith("text/csv")
+    assert table.text.splitlines()[0].startswith("tenant,period,controller,model,verdicts,met,not_met,uncertain")
+    scraped = house.client(METRICS).get("/metrics").text
+    counted = [line for line in scraped.splitlines() if line.startswith("circumspect_verdicts_total{")]
+    assert any('controller="heuristic"' in line and f'tenant="{OURS}"' in line for line in counted)
+    assert f'circumspect_evaluations_total{{state="done",tenant="{OURS}"}}' in scraped
+    assert "circumspect_verdict_seconds_bucket" in scraped
+    assert "circumspect_verdict_confidence_sum" in scraped
+    assert house.key(THEIRS).get("/v1/admin/usage/evaluations").json()["items"] == []
+    assert client.delete("/v1/evaluations", params={"case": "C-used"}).status_code < 300
+    assert usage_of(client) == [row], "what was used stays when the case is forgotten"
+
+
+def usage_of(client: httpx.Client) -> list[dict[str, Any]]:
+    return list(client.get("/v1/admin/usage/evaluations").json()["items"])

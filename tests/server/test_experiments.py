@@ -22,16 +22,19 @@ from tests.server.test_serve import serving
 
 from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.lab.trials import conducting
-from circumspect.lab.trials.experiments import draw, from_row, start
+from circumspect.lab.trials.experiments import NOTICE_SECONDS, draw, from_row, start
 from circumspect.models import open_model
 from circumspect.policy.load import load
+from circumspect.prompts import load_default_prompt
+from circumspect.review.experiment_arms import load_prompts
 from circumspect.server.background import look_at_arms
 from circumspect.server.config import Settings
 from circumspect.server.services import open_services
-from circumspect.server.stores import policies
-from circumspect.stores import SqlStore, experiments, shadows
+from circumspect.server.stores import policies, tenants
+from circumspect.stores import SqlStore, experiments, reviews, shadows
 from circumspect.stores.experiment_tables import exposures, labels
 from circumspect.stores.experiments import ExposureRow
+from circumspect.stores.tables import tenants as stored_tenants
 from circumspect.values import Business, Tenant, TenantId
 
 SHOP = TenantId(OURS)
@@ -483,4 +486,90 @@ def test_cases_are_drawn_and_counted_like_conversations(both: House) -> None:
     assert len(rows(both, id_)) == 1, "whoever chooses for themselves is not in it"
     assert client.delete("/v1/evaluations", params={"case": f"case-{id_}"}).status_code < 300
     assert rows(both, id_) == []
+    ended(both, id_)
+
+
+def reviewed(client: httpx.Client, case: str) -> dict[str, Any]:
+    asked = {
+        "case": {"id": case, "facts": {"kind": "trip"}},
+        "criteria": [{"id": "K-1", "text": "It is signed."}],
+        "documents": [{"name": "policy.md", "text": "# Policy\n\nIt shall be signed.\n"}],
+    }
+    made = client.post("/v1/evaluations", json=asked).json()
+    return dict(wait_until(lambda: finished(client, made["id"])))
+
+
+def finished(client: httpx.Client, id_: str) -> dict[str, Any] | None:
+    found = client.get(f"/v1/evaluations/{id_}").json()
+    return dict(found) if found["state"] in ("done", "failed") else None
+
+
+def arm_of(house: House, evaluation: str) -> Any:
+    async def read(store: SqlStore) -> Any:
+        found = await store.tx(reviews.get, frozenset({OURS}), evaluation)
+        assert found is not None
+        return found.request.get("experiment")
+
+    return house.stored(read)
+
+
+def test_the_prompts_of_the_tenants_file_are_those_of_its_reviews(both: House) -> None:
+    client = both.key()
+    text = f"{load_default_prompt('review').text}\n\nSay nothing else."
+    version = client.post("/v1/admin/prompts", json={"name": "review", "text": text}).json()["id"]
+
+    async def choose(store: SqlStore, prompts: dict[str, str]) -> None:
+        row = await store.tx(tenants.get, SHOP)
+        assert row is not None
+        changed = {**row.settings, "prompts": prompts}
+        where = sa.update(table).where(table.c.id == SHOP)
+        await store.tx(lambda connection: connection.execute(where.values(settings=changed, revision=row.revision + 1)))
+
+    async def requested(store: SqlStore) -> Any:
+        found = await store.tx(reviews.get, frozenset({OURS}), made["id"])
+        assert found is not None
+        return found.request
+
+    table = stored_tenants
+    both.stored(lambda store: choose(store, {"review": version}))
+    time.sleep(1.1)  # workers look once a second
+    try:
+        made = reviewed(client, f"prompted-{version}")
+        request = both.stored(requested)
+        assert request["prompts"] == {"review": version}
+
+        async def loaded(store: SqlStore) -> Any:
+            return await load_prompts(store, OURS, request)
+
+        assert both.stored(loaded)["review"].text == text
+    finally:
+        both.stored(lambda store: choose(store, {}))
+
+
+def test_after_the_decision_every_case_gets_the_winner_and_none_is_counted(both: House) -> None:
+    root, client = both.operator("root"), both.key()
+    text = f"{load_default_prompt('review').text}\n\nQuote the shortest passage that decides."
+    version = client.post("/v1/admin/prompts", json={"name": "review", "text": text}).json()["id"]
+    short = {"name": "short", "overlay": {"controller": "heuristic", "prompts": {"review": version}}}
+    id_ = begun(both, short, share=0.1, unit="case")
+    done = root.post(f"/v1/admin/experiments/{id_}/finish", json={"winner": "short", "roll_out": True})
+    assert done.json()["state"] == "rolled_out", done.text
+    time.sleep(NOTICE_SECONDS)
+    made = [reviewed(client, f"rolled-{number}-{id_}") for number in range(20)]
+    under = [arm_of(both, one["id"]) for one in made]
+    assert [(one or {}).get("arm") for one in under] == ["short"] * 20
+    assert all(one["prompts"] == {"review": version} for one in under)
+    assert rows(both, id_) == []
+    ended(both, id_)
+    assert arm_of(both, reviewed(client, f"after-{id_}")["id"]) is None
+
+
+def test_a_shadow_of_cases_is_drawn_run_and_shown(both: House) -> None:
+    client, root = both.key(), both.operator("root")
+    id_ = begun(both, {"name": "beside", "overlay": {"controller": "heuristic"}}, kind="shadow", unit="case")
+    made = reviewed(client, f"shadowed-{id_}")
+    (row,) = wait_until(lambda: client.get("/v1/admin/shadows", params={"experiment": id_}).json()["items"])
+    assert (row["turn"], row["case_id"], row["conversation"]) == (made["id"], f"shadowed-{id_}", None)
+    assert (row["same"], row["differences"]) == (True, [])
+    assert root.get(f"/v1/admin/experiments/{id_}").json()["summary"]["turns"] == 1
     ended(both, id_)

@@ -92,6 +92,16 @@ async def test_what_breaks_a_rule_is_held_with_the_reason(shop, tmp_path):
     assert await ran(shop) == []
 
 
+async def test_what_a_call_left_out_or_wrote_in_another_form_is_named(shop, tmp_path):
+    async with gateway(tmp_path) as client:
+        for given in ({}, {"order_id": "one of them"}):
+            held = await client.call_tool("cancel_order", given)
+            assert held.is_error
+            assert said(held).startswith("HELD. Nothing has run. Give these as the tool's schema asks")
+            assert ": order_id." in said(held)
+    assert await ran(shop) == []
+
+
 async def test_a_destructive_call_waits_for_a_colleague_and_the_retry_gets_what_became_of_it(shop, tmp_path):
     call = ("cancel_order", {"order_id": "12345"})
     async with gateway(tmp_path) as client:

@@ -10,13 +10,11 @@ import sqlalchemy as sa
 from tests.server.house import House, say
 
 from circumspect.errors import StoreError
-from circumspect.stores import SqlStore, bounds, engine
+from circumspect.stores import SqlStore, engine
 
 
-def test_a_message_is_refused_soon_and_can_be_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "SECONDS", 0.3)
-    with House(f"sqlite:///{tmp_path}/c.db") as house:
-        monkeypatch.undo()  # the connection keeps what it was opened with; all else may take its time
+def test_a_message_is_refused_soon_and_can_be_sent_again(tmp_path: Path) -> None:
+    with House(f"sqlite:///{tmp_path}/c.db", lock_seconds=0.3) as house:
         client = house.key()
         talk = house.conversation(client)
         other = sqlite3.connect(tmp_path / "c.db", isolation_level=None)
@@ -33,8 +31,7 @@ def test_a_message_is_refused_soon_and_can_be_sent_again(tmp_path: Path, monkeyp
 async def test_who_waited_for_the_lock_in_vain_has_waited_for_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "SECONDS", 0.5)
-    store = await SqlStore.open(f"{tmp_path}/c.db")
+    store = await SqlStore.open(f"{tmp_path}/c.db", lock_seconds=0.5)
 
     def read_patience(connection: sa.Connection) -> float:
         return float(connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()) / 1000

@@ -54,6 +54,32 @@ def test_a_page_may_come_as_html(house: House) -> None:
     assert answer["next_action"]["arguments"]["name"] == "Patient"
 
 
+PAY = """<title>Pay</title><form id=f method=post><label>Card <input id=c name=card value=4111></label>
+<button id=b type=submit>{}</button></form>"""
+
+
+@pytest.mark.parametrize(
+    ("html", "status"),
+    [
+        ("<title>Shop</title><h1>Your card was declined</h1><p>Use another card.</p>", 200),
+        ("<title>Shop</title><p role=alert>Insufficient funds</p>", 200),
+        ("<title>Shop</title><p>All is quiet here.</p>", 500),
+        ("<title>500 Internal Server Error</title>", 200),
+    ],
+)
+def test_a_form_that_was_refused_did_not_work(house: House, html: str, status: int) -> None:
+    client = house.key(OURS)
+    first = client.post("/v1/agent/interact", json=asked("Click Pay", {"html": PAY.format("Pay")})).json()
+    assert first["pending"], first
+    sent = client.post(
+        "/v1/agent/interact", json=asked("yes", {"html": PAY.format("Pay")}, session=first["session"])
+    ).json()
+    assert sent["next_action"]["action"] == "submit"
+    after = {**asked(page={"html": html, "status": status}, session=first["session"]), "url": f"{URL}/result"}
+    told = client.post("/v1/agent/interact", json=after).json()
+    assert told["verified"]["success"] is False, told["verified"]
+
+
 def test_a_session_is_nobody_elses(house: House) -> None:
     first = house.key(OURS).post("/v1/agent/interact", json=asked("Click the Patient button")).json()
     theirs = house.key(THEIRS).post("/v1/agent/interact", json=asked("go on", session=first["session"]))

@@ -22,7 +22,9 @@ PUBLIC = {"get_healthz", "healthz", "readyz", "metrics", "create_session"}
 """Operations that ask for no key."""
 SHARED = {"list_plans"}
 """Not about a tenant at all: operators of any tenant may read them."""
-EVERYBODYS = {"get_model", "get_role_group", "change_role_group", "replace_role_group"}
+EVERYBODYS = {
+    "get_model", "get_role_group", "change_role_group", "replace_role_group", "get_resource_type", "get_resource_schema",
+}  # fmt: skip
 """The id names something that each tenant has of its own."""
 SECRETS = {"delete_session"}
 """Would end the very sign-in that the test knocks with."""
@@ -71,12 +73,13 @@ def ours(house: House) -> dict[str, str]:
     words = client.post("/v1/admin/prompts", json={"name": "critique", "text": f"{MARK}: judge."}).json()
     ruled = {"call": {"tool": "cancel_order", "arguments": {"order_id": "12345"}}, "conversation": f"{MARK}-ruled"}
     answered = client.post("/v1/responses", json={"model": "circumspect", "input": f"hello {MARK}"}).json()
+    handed_over = escalation(house, OURS, talk, f"summary {MARK}")
     return {
         "ruling_id": client.post("/v1/rulings", json=ruled).json()["id"],
         "response_id": answered["id"],
         "name": "circumspect",
         "conversation_id": talk,
-        "escalation_id": escalation(house, OURS, talk, f"summary {MARK}"),
+        "escalation_id": handed_over,
         "approval_id": approval(house, OURS, talk),
         "tenant_id": OURS,
         "key_id": made["id"],
@@ -91,8 +94,12 @@ def ours(house: House) -> dict[str, str]:
         "prompt_id": words["id"],
         "notification_id": notification(house, OURS, talk),
         "session_id": house.operator("noa").get("/v1/sessions").json()["items"][0]["id"],
+        "type_id": "User",
+        "schema_id": "urn:ietf:params:scim:schemas:core:2.0:User",
         "user_id": client.post("/scim/v2/Users", json={"userName": f"{MARK}-operator"}).json()["id"],
         "group_id": "reviewer",
+        "subject": "escalation",
+        "item_id": handed_over,
     }
 
 
@@ -107,7 +114,16 @@ def request_of(name: str, method: str, path: str, operation: dict[str, Any], our
             query["tenant"] = OURS
         elif parameter["in"] == "query" and parameter.get("required"):
             query[parameter["name"]] = 1
-    return {"method": method.upper(), "url": path, "params": query, "json": _body(name, operation)}
+    return {"method": method.upper(), "url": path, "params": query, **_sent(name, operation)}
+
+
+def _sent(name: str, operation: dict[str, Any]) -> dict[str, Any]:
+    """Its body: a file where it takes one, else JSON."""
+    form = operation.get("requestBody", {}).get("content", {}).get("multipart/form-data")
+    if form is None:
+        return {"json": _body(name, operation)}
+    fields = {field: "{}" for field in form["schema"]["properties"] if field != "file"}
+    return {"files": {"file": ("theirs.md", b"# Theirs")}, "data": fields}
 
 
 def _body(name: str, operation: dict[str, Any]) -> Any:
@@ -137,7 +153,7 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_about_ours(sent: dict[str, Any], template: str) -> bool:
-    return "tenant" in sent["params"] or "tenant" in (sent["json"] or {}) or "{" in template
+    return "tenant" in sent["params"] or "tenant" in (sent.get("json") or {}) or "{" in template
 
 
 def test_every_operation_has_a_name_of_its_own_and_says_what_may_go_wrong() -> None:
@@ -220,17 +236,18 @@ def test_a_scope_opens_only_its_own_doors(
     doors = {
         "chat": {"list_models", "get_model", "get_response", "get_ruling", "list_conversations", "get_conversation", "list_messages", "list_evaluations",
                  "get_evaluation", "follow_evaluation"},
-        "read": {"list_conversations", "get_conversation", "list_messages", "list_tools", "get_usage", "list_policies",
-                 "get_policy", "get_current_policy", "diff_policies", "list_evaluations", "get_evaluation",
-                 "follow_evaluation", "list_experiments", "get_experiment", "list_shadows", "get_shadow",
+        "read": {"list_conversations", "get_conversation", "list_messages", "list_tools", "get_usage", "get_quotas", "get_measures",
+                 "get_evaluation_usage", "list_policies", "get_policy", "get_current_policy", "diff_policies", "list_evaluations", "get_evaluation",
+                 "follow_evaluation", "list_experiments", "get_experiment", "list_shadows", "get_shadow", "list_documents",
                  "list_prompts", "get_prompt", "diff_prompts", "list_uses"},
-        "manage": {"list_escalations", "get_escalation", "list_approvals", "get_approval"},
-        "admin": {"list_tools", "get_usage", "list_policies", "get_policy", "get_current_policy", "diff_policies",
+        "manage": {"list_work", "list_notes", "list_escalations", "get_escalation", "list_approvals", "get_approval"},
+        "admin": {"list_tools", "get_usage", "get_quotas", "get_measures", "get_evaluation_usage", "list_policies", "get_policy", "get_current_policy", "diff_policies",
                   "list_tenants", "get_tenant", "list_log", "list_keys", "export_person", "list_experiments",
-                      "list_notifications",
+                      "list_notifications", "list_documents",
                   "get_experiment", "list_prompts", "get_prompt", "diff_prompts", "list_uses"},
         "provision": {"list_provisioned_users", "get_provisioned_user", "list_role_groups", "get_role_group",
-                      "get_provider_config", "list_resource_types", "list_resource_schemas"},
+                      "get_provider_config", "list_resource_types", "get_resource_type", "list_resource_schemas",
+                      "get_resource_schema"},
         "widget": set(),
     }  # fmt: skip
     known = set().union(*doors.values())

@@ -11,10 +11,13 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from tests.confined.bad_readers import HERE
 from tests.knowledge import hostile_files
 from tests.patience import PATIENCE, wait_until
 from tests.server.house import METRICS, OURS, THEIRS, House, is_a_problem
 from tests.server.test_evaluations import body
+
+from circumspect.policy import check_text
 
 ENDLESS = hostile_files.repeated_form(9)
 
@@ -85,3 +88,40 @@ def test_a_page_that_is_made_to_be_slow_is_read_beside_the_server(house: House) 
     answer = house.key(OURS).post("/v1/agent/interact", json={**sent, "page": {"html": html}})
     assert answer.status_code in (200, 422), answer.text
     assert own.memory_info().rss - before < 100_000_000
+
+
+def test_a_talk_of_thousands_of_calls_is_audited_beside_the_server_and_broken_off_in_words(house: House) -> None:
+    said: list[dict[str, Any]] = []
+    for number in range(3_000):
+        call = {"name": "cancel_order", "arguments": f'{{"order_id": "{number}"}}'}
+        said += [
+            {"role": "user", "content": f"cancel order {number}, then {number + 1}"},
+            {"role": "assistant", "tool_calls": [{"id": f"c{number}", "type": "function", "function": call}]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "done"},
+        ]
+    own, client = psutil.Process(), house.key(OURS)
+    short = {"id": "short", "messages": said[:30]}
+    assert client.post("/v1/audit", json={"transcripts": [short], "policy": "guess"}).status_code == 200
+    before = own.cpu_times().user
+    long = client.post("/v1/audit", json={"transcripts": [{"id": "long", "messages": said}], "policy": "guess"})
+    is_a_problem(long, 422, "audit_refused")
+    assert long.json()["problem"] == "The audit needs more than 6 s to be read."
+    assert own.cpu_times().user - before < 3, "it was computed in the server's own process"
+    assert client.post("/v1/audit", json={"transcripts": [short], "policy": "guess"}).status_code == 200
+
+
+def test_a_policy_is_checked_in_a_process_that_is_ended_when_it_takes_too_long(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, text = house.key(OURS), {"text": "version: 1\n"}
+    current = client.get("/v1/admin/policies/current").json()["version"]
+    with monkeypatch.context() as slow:
+        slow.setattr(check_text, "TASK", f"{HERE}:spin")
+        for answer in (
+            client.post("/v1/admin/policies/check", json=text),
+            client.put("/v1/admin/policies", json={**text, "if_version": current}),
+        ):
+            is_a_problem(answer, 422, "policy")
+            assert answer.json()["problem"] == "The policy needs more than 6 s to be read."
+    assert client.get("/v1/admin/policies/current").json()["version"] == current
+    assert client.post("/v1/admin/policies/check", json=text).json()["ok"]

@@ -131,6 +131,34 @@ async def test_a_log_that_is_there_or_was_put_into_the_file_is_not_missed(tmp_pa
         await first.close()
 
 
+TAKE_FOR_NOBODYS = """
+import fcntl, sys
+# The lock that says: somebody has this database open. Who gets it alone cuts off the index.
+with open(sys.argv[1] + "-shm", "r+b") as index:
+    try:
+        fcntl.lockf(index, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 128)
+    except OSError:
+        sys.exit(7)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX alone are given up like this")
+async def test_another_process_never_takes_a_database_that_is_open_for_nobodys(tmp_path: Path) -> None:
+    """However often this one opens and closes it meanwhile."""
+
+    def take_for_nobodys() -> int:
+        return subprocess.run([sys.executable, "-c", TAKE_FOR_NOBODYS, file], timeout=PATIENCE).returncode
+
+    file = str(tmp_path / "c.db")
+    first = await SqlStore.open(file)
+    assert take_for_nobodys() == 7
+    second = await SqlStore.open(file)
+    assert take_for_nobodys() == 7
+    await second.close()
+    assert take_for_nobodys() == 7
+    await first.close()
+
+
 async def test_stores_that_come_and_go_never_miss_a_log(tmp_path: Path) -> None:
     """The check reads while others write, empty the log and close."""
     import asyncio

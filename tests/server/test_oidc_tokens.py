@@ -16,7 +16,16 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from circumspect.clock import FixedClock
 from circumspect.server.config import Settings
-from circumspect.server.oidc import KEYS_SECONDS, Provider, ProviderDown, SignInRefused, new_departure, read_departure
+from circumspect.server.oidc import (
+    DOWN_SECONDS,
+    KEYS_SECONDS,
+    LOGOUT_EVENT,
+    Provider,
+    ProviderDown,
+    SignInRefused,
+    new_departure,
+    read_departure,
+)
 from circumspect.server.vault import Vault
 
 ISSUER = "https://id.example"
@@ -219,6 +228,50 @@ async def test_an_answer_that_is_none_is_a_provider_that_is_down(liar: Liar, ans
         fresh.answers[path] = answer
         with pytest.raises((ProviderDown, SignInRefused)):
             await fresh.redeem()
+
+
+async def test_a_provider_that_is_down_is_not_asked_again_at_once(liar: Liar):
+    """Everybody who wants to sign in would wait for it in turn."""
+    path = "/.well-known/openid-configuration"
+    liar.answers[path] = httpx2.Response(503)
+    for _ in range(3):
+        with pytest.raises(ProviderDown):
+            await liar.provider.find_way_there(liar.departure, SITE)
+    assert liar.asked == [path]
+    del liar.answers[path]
+    liar.clock.advance(seconds=DOWN_SECONDS)
+    assert (await liar.provider.find_way_there(liar.departure, SITE)).startswith(f"{ISSUER}/auth?")
+
+
+EVENTS = {LOGOUT_EVENT: {}}
+
+
+async def test_who_left_at_the_provider_is_known_by_a_token_that_says_so(liar: Liar):
+    liar.sign(nonce=None, jti="1", events=EVENTS)
+    assert await liar.provider.verify_logout(liar.token) == "u1"
+    liar.sign(nonce=None, jti="1", events=EVENTS, exp=None, sid="s1")
+    assert await liar.provider.verify_logout(liar.token) == "u1"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"nonce": "n"}, {"jti": None}, {"events": None}, {"events": []}, {"events": {}}, {"events": {LOGOUT_EVENT: 1}},
+     {"events": {"other": {}}}, {"iss": "https://evil.example"}, {"aud": "another"}, {"iat": 1}, {"iat": None},
+     {"iat": 4_000_000_000}, {"exp": 1}, {"sub": None}, {"sub": None, "sid": "s1"}, {"sub": ""}, {"sub": 7}],
+)  # fmt: skip
+async def test_a_token_that_signs_nobody_out_is_refused(liar: Liar, changed: dict[str, Any]):
+    liar.sign(**{"nonce": None, "jti": "1", "events": EVENTS, **changed})
+    with pytest.raises(SignInRefused):
+        await liar.provider.verify_logout(liar.token)
+
+
+async def test_a_sign_in_is_no_sign_out_and_the_other_way_round(liar: Liar):
+    liar.sign()
+    with pytest.raises(SignInRefused):
+        await liar.provider.verify_logout(liar.token)
+    liar.sign(nonce=None, jti="1", events=EVENTS)
+    with pytest.raises(SignInRefused):
+        await liar.redeem()
 
 
 async def test_what_a_browser_took_along_is_sealed_for_this_and_ends(clock: FixedClock):

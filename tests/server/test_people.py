@@ -190,6 +190,9 @@ def test_nobody_approves_what_they_asked_for_or_changed(four_eyes: House) -> Non
     assert (shown["state"], shown["edited_by"], shown["keys_approve"]) == ("pending", ["noa"], False)
     done = root.post(approve, json={"hash": edited["hash"]})
     assert "EXECUTED_SUCCESSFULLY" in done.json()["turn"]["reason_codes"], done.text
+    logged = root.get("/v1/admin/log?action=approve").json()["items"]
+    by = [(one["by"], one["result"]) for one in logged if one["subject"] == edited["intent_id"]]
+    assert by == [("root", "done"), ("noa", "refused"), ("noa", "refused")]
 
 
 def test_a_race_of_the_editor_and_a_colleague_is_won_by_the_colleague(four_eyes: House) -> None:

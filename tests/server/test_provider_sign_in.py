@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+import jwt
 import pytest
 from tests.server.door import PASSWORD, hurry
 from tests.server.oidc_house import CLIENT, SECRET, SITE, RealProvider, free_port, make_jwks, real_provider
@@ -14,7 +16,7 @@ from circumspect.server import console, credentials
 from circumspect.server.app import create_app
 from circumspect.server.config import Settings
 from circumspect.server.console.pages.provider_signing import COOKIE as DEPARTURE
-from circumspect.server.oidc import AWAY_SECONDS, KEYS_SECONDS
+from circumspect.server.oidc import AWAY_SECONDS, KEYS_SECONDS, LOGOUT_EVENT
 from circumspect.server.session_cookies import COOKIE
 from circumspect.server.stores import access
 from circumspect.server.stores.access import OperatorRow
@@ -201,6 +203,32 @@ async def test_signing_out_offers_to_leave_the_provider_too(desk: Site, provider
     assert "/login/oidc/out" in (await desk.client.get("/login?left=true")).text
     way = await desk.client.get("/login/oidc/out")
     assert way.headers["location"].startswith(f"{provider.url}/session/end?")
+
+
+async def test_who_is_signed_out_at_the_provider_is_signed_out_here(tmp_path, tmp_path_factory):
+    """The token is made with the key that the real provider shows."""
+    folder, port, jwks = tmp_path_factory.mktemp("leaving"), free_port(), make_jwks("k1")
+    with real_provider(folder, port, jwks) as provider:
+        async with site(tmp_path, provider.url) as desk:
+            await desk.add("dana@shop.example")
+            await desk.come_back(provider, "u1")
+            assert (await desk.whoami())["name"] == "dana@shop.example"
+            now = int(time.time())
+            said = {"iss": provider.url, "aud": CLIENT, "sub": "u1", "iat": now, "exp": now + 60, "jti": "1",
+                    "events": {LOGOUT_EVENT: {}}}  # fmt: skip
+            key, stranger = (jwt.PyJWK(one["keys"][0]).key for one in (jwks, make_jwks("k1")))
+            for wrong in ({**said, "sub": "u9"}, {**said, "aud": "another"}):
+                token = jwt.encode(wrong, key, "RS256", headers={"kid": "k1"})
+                await desk.client.post("/login/oidc/backchannel", data={"logout_token": token})
+            forged = jwt.encode(said, stranger, "RS256", headers={"kid": "k1"})
+            refused = await desk.client.post("/login/oidc/backchannel", data={"logout_token": forged})
+            assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
+            assert (await desk.whoami())["name"] == "dana@shop.example"
+            token = jwt.encode(said, key, "RS256", headers={"kid": "k1"})
+            heard = await desk.client.post("/login/oidc/backchannel", data={"logout_token": token})
+            assert (heard.status_code, heard.headers["cache-control"]) == (200, "no-store")
+            assert (await desk.whoami())["code"] == "not_signed_in"
+            assert (await desk.log())[0] == "session.ended"
 
 
 async def test_with_passwords_off_the_provider_is_the_only_way_in(tmp_path, provider):

@@ -149,6 +149,7 @@ async def test_a_request_whose_worker_died_is_the_same_when_it_comes_again(
     with monkeypatch.context() as dead:
         dead.setattr(services.store, "finish_call", gone)
         dead.setattr(services.store, "close_turn", gone)
+        dead.setattr(services.store, "give_back", gone)
         await services.turns.drain(0)
         first.cancel()
         with suppress(asyncio.CancelledError, StoreError):

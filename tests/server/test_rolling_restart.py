@@ -56,7 +56,7 @@ def test_no_request_fails_while_two_servers_are_restarted(tmp_path: Path) -> Non
         running = {port: start(port) for port in ports}
         for stack, _ in running.values():
             all_of_them.callback(stack.close)
-        url = all_of_them.enter_context(balancing(tmp_path, ports))
+        url = all_of_them.enter_context(balancing(tmp_path, [f"127.0.0.1:{port}" for port in ports]))
         wait_until(lambda: count_ready(url) == 2)
         clients = [threading.Thread(target=talk, args=(url, key, n, stop, heard), daemon=True) for n in range(2)]
         for client in clients:

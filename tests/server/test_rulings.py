@@ -48,10 +48,42 @@ def test_asked_answered_run_and_told(both: House) -> None:
     assert told.json() == {"state": "succeeded"}
     again = client.post(f"{path}/result", json={"error": "it did not work"})
     assert again.json() == {"state": "succeeded"}, "what was said first stays"
+    lost = client.post(f"{path}/answer", json={"text": "yes, do it"}).json()
+    for late in (lost, client.get(path).json()):
+        assert (late["verdict"], late["state"], late["outcome"]) == ("deny", "succeeded", {"cancelled": True})
+        assert late["reason_codes"][-1] == "REPEATED_CALL"
+        assert "NOT RUN again" in late["tell_model"]
     check = {"text": "I have cancelled order 12345.", "conversation": "r-1", "messages": talk_about("12345")}
     assert client.post("/v1/replies/check", json=check).json()["ok"]
     check["text"] = "I have refunded you 500 dollars."
     assert not client.post("/v1/replies/check", json=check).json()["ok"]
+
+
+def test_a_yes_that_is_said_twice_has_one_call_and_either_tells_of_it(both: House) -> None:
+    client = both.key("shop", "chat")
+    path = f"/v1/rulings/{propose(client, 'r-twice')['id']}/answer"
+    first = client.post(path, json={"text": "yes"}).json()
+    second = client.post(path, json={"approve": True}).json()
+    assert second["execution"] == first["execution"]
+    assert client.get(f"/v1/rulings/{second['id']}").json()["execution"] == first["execution"]
+    told = client.post(f"/v1/rulings/{second['id']}/result", json={"result": {"cancelled": True}})
+    assert told.json() == {"state": "succeeded"}
+    late = client.post(f"/v1/rulings/{first['id']}/result", json={"error": "it did not work"})
+    assert late.json() == {"state": "succeeded"}
+
+
+def test_a_result_of_what_no_longer_only_reads_is_refused_in_words(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = house.key("shop", "chat")
+    call = {"tool": "get_order_status", "arguments": {"order_id": "12345"}}
+    said = [{"role": "user", "content": "Where is order 12345?"}]
+    read = client.post("/v1/rulings", json={"call": call, "conversation": "r-read", "messages": said}).json()
+    assert read["verdict"] == "allow"
+    monkeypatch.setattr("circumspect.gate.effect_of", lambda *_: "write")
+    refused = client.post(f"/v1/rulings/{read['id']}/result", json={"result": "it is on its way"})
+    assert refused.status_code == 409
+    assert refused.json()["code"] == "call_held"
 
 
 def test_a_button_is_a_boolean(both: House) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
 import pytest
 from tests.server.house import OURS, PASSWORD, THEIRS, House
 
+from circumspect.server.app import ROUTERS
 from circumspect.server.stores import access
 from circumspect.stores import SqlStore, action_log
 
+OPEN = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json"), ("POST", "/v1/session"),
+        ("DELETE", "/v1/session")}  # fmt: skip
+"""What asks nobody who they are, and signing out."""
 PATCH = ["urn:ietf:params:scim:api:messages:2.0:PatchOp"]
 ERROR = ["urn:ietf:params:scim:api:messages:2.0:Error"]
 OKTA_USER = {
@@ -79,10 +84,13 @@ def test_a_user_as_okta_makes_and_deactivates_one(house: House, okta: httpx.Clie
     assert user["active"] is True
     assert (user["name"], user["externalId"]) == (OKTA_USER["name"], OKTA_USER["externalId"])
     assert "password" not in user
-    assert user["roles"][0]["value"] == "reviewer"
+    assert (user["roles"], user["groups"]) == ([], [])
+    assert made.headers["location"] == user["meta"]["location"]
     is_scim_error(okta.post("/scim/v2/Users", json=OKTA_USER), 409, "uniqueness")
     refused = house.client().post("/v1/session", json={"name": "okta@example.com", "password": "1mz050nq"})
     assert refused.status_code == 401, "the password that came along is nobody's"
+    add = {"op": "add", "path": "members", "value": [{"value": user["id"], "display": "Test User"}]}
+    assert patch(okta, "Groups/reviewer", add).status_code == 200
     person = sign_in(house, "okta@example.com")
     assert person.get("/v1/escalations").status_code in (200, 403)
     assert person.get("/v1/session").status_code == 200
@@ -104,6 +112,9 @@ def test_a_user_as_entra_makes_and_deactivates_one(house: House, okta: httpx.Cli
         {"op": "Add", "path": "displayName", "value": "A C"},
     )  # fmt: skip
     assert changed.json()["displayName"] == "A C"
+    assert changed.json()["name"] == {"formatted": "A B", "familyName": "C", "givenName": "A"}
+    assert changed.json()["emails"] == [{"type": "work", "primary": True, "value": "new@example.com"}]
+    patch(okta, "Groups/operator", {"op": "Add", "path": "members", "value": [{"$ref": None, "value": user["id"]}]})
     person = sign_in(house, "entra@example.com")
     answer = patch(okta, f"Users/{user['id']}", {"op": "Replace", "path": "active", "value": "False"})
     assert answer.json()["active"] is False
@@ -119,14 +130,72 @@ def test_groups_are_roles(house: House, okta: httpx.Client) -> None:
     assert okta.get(f"/scim/v2/Users/{one}").json()["roles"][0]["value"] == "operator"
     person = sign_in(house, "group-one")
     patch(okta, "Groups/operator", {"op": "remove", "path": f'members[value eq "{one}"]'})
-    assert okta.get(f"/scim/v2/Users/{one}").json()["roles"][0]["value"] == "reviewer"
+    assert okta.get(f"/scim/v2/Users/{one}").json()["roles"] == []
     assert person.get("/v1/session").status_code == 401, "another role is another sign-in"
     patch(okta, "Groups/operator", {"op": "Remove", "path": "members", "value": [{"value": two}]})
-    assert okta.get(f"/scim/v2/Users/{two}").json()["roles"][0]["value"] == "reviewer"
+    assert okta.get(f"/scim/v2/Users/{two}").json()["roles"] == []
     is_scim_error(okta.post("/scim/v2/Groups", json={"displayName": "operator"}), 409, "uniqueness")
     is_scim_error(okta.post("/scim/v2/Groups", json={"displayName": "everyone"}), 400, "invalidValue")
     unknown = {"op": "add", "path": "members", "value": [{"value": "op-root"}]}
     is_scim_error(patch(okta, "Groups/operator", unknown), 400, "invalidValue")
+
+
+def test_who_is_in_no_group_gets_nothing_at_all(house: House, okta: httpx.Client) -> None:
+    """Not a page and not a question of the API, whatever other operators may."""
+    nobody = make(okta, "nobody-yet")
+    person = sign_in(house, "nobody-yet")
+    for route in (one for router in ROUTERS for one in router.routes):
+        for method in getattr(route, "methods", None) or ():
+            path = re.sub(r"{[^}]*}", "x", str(getattr(route, "path", "")))
+            if (method, path) in OPEN or method == "HEAD":
+                continue
+            answer = person.request(method, path)
+            assert answer.status_code in (401, 403, 404, 405), (method, path, answer.status_code)
+    assert person.get("/v1/session").json()["problem"] == "You have no role here."
+    patch(okta, "Groups/operator", {"op": "add", "path": "members", "value": [{"value": nobody}]})
+    assert sign_in(house, "nobody-yet").get("/v1/escalations").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [{"op": "Replace", "path": "active", "value": "False"},
+     {"op": "Replace", "path": "active", "value": [{"$ref": None, "value": "False"}]},
+     {"op": "replace", "path": "active", "value": False},
+     {"op": "replace", "value": {"active": False}},
+     {"op": "Replace", "value": {"active": "false", "displayName": "x"}},
+     {"op": "add", "value": {"active": False}},
+     {"op": "replace", "path": "urn:ietf:params:scim:schemas:core:2.0:User:active", "value": False}],
+)  # fmt: skip
+def test_every_way_of_saying_that_somebody_left_is_understood(okta: httpx.Client, operation: dict[str, Any]) -> None:
+    user = make(okta, f"leaves-{abs(hash(str(operation)))}")
+    assert patch(okta, f"Users/{user}", operation).json()["active"] is False
+
+
+def test_entra_asks_whether_somebody_is_in_a_group(okta: httpx.Client) -> None:
+    user = make(okta, "asked-for")
+    given = {"op": "Add", "path": 'roles[primary eq "True"].value', "value": "operator"}
+    assert patch(okta, f"Users/{user}", given).json()["groups"][0]["value"] == "operator"
+    for group, found in (("operator", 1), ("reviewer", 0)):
+        asked = {"filter": f'id eq "{group}" and members eq "{user}"', "attributes": "id",
+                 "excludedAttributes": "members"}  # fmt: skip
+        answer = okta.get("/scim/v2/Groups", params=asked).json()
+        assert answer["totalResults"] == found
+        assert all("members" not in one for one in answer["Resources"])
+    assert "members" not in okta.get("/scim/v2/Groups/operator", params={"excludedAttributes": "members"}).json()
+    renamed = patch(okta, "Groups/operator", {"op": "Replace", "path": "externalId", "value": "8aa1a0c0"})
+    assert renamed.status_code == 200
+
+
+def test_pages_of_users_are_counted_from_one(okta: httpx.Client) -> None:
+    for number in range(3):
+        make(okta, f"page-{number}")
+    total = okta.get("/scim/v2/Users", params={"count": 0}).json()
+    assert (total["Resources"], total["itemsPerPage"]) == ([], 0)
+    seen = [okta.get("/scim/v2/Users", params={"startIndex": place, "count": 1}).json()["Resources"][0]["id"]
+            for place in range(1, total["totalResults"] + 1)]  # fmt: skip
+    assert len(set(seen)) == total["totalResults"]
+    beyond = okta.get("/scim/v2/Users", params={"startIndex": total["totalResults"] + 1, "count": 100})
+    assert (beyond.status_code, beyond.json()["Resources"]) == (200, [])
 
 
 def test_a_key_without_admin_neither_makes_nor_touches_an_administrator(house: House, okta: httpx.Client) -> None:
@@ -169,7 +238,7 @@ def test_a_key_sees_the_operators_of_its_own_tenant_alone(house: House, okta: ht
 
 
 def test_who_is_deleted_is_gone_and_can_come_back(house: House, okta: httpx.Client) -> None:
-    id_ = make(okta, "leaver")
+    id_ = make(okta, "leaver", roles=[{"value": "reviewer"}])
     person = sign_in(house, "leaver")
     assert okta.delete(f"/scim/v2/Users/{id_}").status_code == 204
     assert person.get("/v1/session").status_code == 401

@@ -37,7 +37,7 @@ from circumspect.server.end_users import (
 )
 from circumspect.server.session_cookies import read_session_cookie
 from circumspect.server.stores import access
-from circumspect.server.stores.access import USED_SECONDS, KeyScope, KnownKey, OperatorRole
+from circumspect.server.stores.access import USED_SECONDS, KeyScope, KnownKey, OperatorRole, OperatorRow
 from circumspect.server.stores.sessions import SEEN_SECONDS, SessionRow, touch_session
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId
@@ -52,6 +52,7 @@ REMEMBERED_SECONDS = 3.0
 _MANY = 10_000
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _LET_IN = "circumspect.let_in"
+_ACTING = "circumspect.acting"
 
 
 class NotSignedIn(CircumspectError):
@@ -63,6 +64,10 @@ class NotSignedIn(CircumspectError):
 class NotPermitted(CircumspectError):
     code = "not_permitted"
     status = 403
+
+
+class NoRole(NotPermitted):
+    """Signed in, and nobody has given them a role. They may leave."""
 
 
 class SecondFactorRequired(CircumspectError):
@@ -131,12 +136,32 @@ class Principal:
         return self.tenant_filter is None or tenant in self.tenant_filter
 
 
+@dataclass(frozen=True, slots=True)
+class ActingName:
+    """Who a request is known to come from, whether or not it may do what it wants."""
+
+    name: str
+    tenant: TenantId | None
+    is_operator: bool
+
+
+def read_acting(request: Request) -> ActingName | None:
+    found: ActingName | None = request.scope.get(_ACTING)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Door(Generic[T]):
     """Who may come in, as a route depends on it. It is opened once a request, however often it is asked: the route asks
     before it reads the body, the framework once more when it calls the route."""
 
     look: Callable[[Request], Awaitable[T]]
+    roles: tuple[OperatorRole, ...] | None = None
+    """Of operators, who may come in; () is all of them, None is none of them. An admin may wherever anybody may."""
+    scopes: tuple[KeyScope, ...] | None = None
+    """Of keys, which may come in; () is all of them, None is none of them."""
+    all_scopes: bool = True
+    """A key needs all of the scopes, or one of them."""
 
     async def __call__(self, request: Request) -> T:
         let_in: dict[Door[T], T] = request.scope.setdefault(_LET_IN, {})
@@ -153,7 +178,7 @@ def caller(*scopes: KeyScope) -> Door[Caller]:
         _require_scopes(found, scopes)
         return found
 
-    return Door(look)
+    return Door(look, scopes=scopes)
 
 
 def operator(*roles: OperatorRole) -> Door[Operator]:
@@ -164,7 +189,7 @@ def operator(*roles: OperatorRole) -> Door[Operator]:
         _require_role(found, roles)
         return found
 
-    return Door(look)
+    return Door(look, roles=roles)
 
 
 def either(
@@ -185,7 +210,7 @@ def either(
         _require_role(person, roles)
         return Principal(person.name, person.tenants, operator=person)
 
-    return Door(look)
+    return Door(look, roles, one_of or (() if scope is None else (scope,)), all_scopes=not one_of)
 
 
 def account_owner() -> Door[Operator]:
@@ -194,7 +219,7 @@ def account_owner() -> Door[Operator]:
     async def look(request: Request) -> Operator:
         return (await require_sign_in(request))[0]
 
-    return Door(look)
+    return Door(look, roles=())
 
 
 def require_fresh(request: Request, who: Principal | Operator) -> None:
@@ -257,12 +282,13 @@ class Keyring:
 async def _caller(request: Request, token: str | None) -> Caller:
     known = await require_key(request, token)
     tenant = known.row.tenant
+    request.scope[_ACTING] = ActingName(f"key:{known.row.id}", tenant, is_operator=False)
     await services_of(request).limiter.check(f"tenant:{tenant}", _rate(known.settings))
     return Caller(
         tenant,
         known.row.id,
         frozenset(known.row.scopes),
-        await verify_end_user(services_of(request), tenant, request.headers.getlist(END_USER_TOKEN)),
+        await verify_end_user(services_of(request), known, request.headers.getlist(END_USER_TOKEN)),
         is_signing_required(known.settings),
         known.row.expires_at,
     )
@@ -326,6 +352,18 @@ async def _operator(request: Request) -> Operator:
 
 async def require_sign_in(request: Request) -> tuple[Operator, SessionRow]:
     """The operator, and their sign-in."""
+    row, session = await find_sign_in(request)
+    services, now = services_of(request), services_of(request).clock.now().timestamp()
+    if row.role == "none":
+        raise NoRole("You have no role here.", fix="Ask an administrator to give you one, then sign in again.")
+    if now - session.seen_at >= SEEN_SECONDS:
+        await _mark_seen(services.store, session, now)
+    tenants = None if row.tenants is None else frozenset(row.tenants)
+    return Operator(row.id, row.name, row.role, tenants, session.authenticated_at), session
+
+
+async def find_sign_in(request: Request) -> tuple[OperatorRow, SessionRow]:
+    """Whoever signed in, with a role or without one."""
     services = services_of(request)
     token = session_token(request)
     if not token or not credentials.is_session(token):
@@ -336,10 +374,9 @@ async def require_sign_in(request: Request) -> tuple[Operator, SessionRow]:
     if found is None:
         raise NotSignedIn("You are not signed in any more.", fix="Sign in again with POST /v1/session.")
     row, session = found
-    if now - session.seen_at >= SEEN_SECONDS:
-        await _mark_seen(services.store, session, now)
-    tenants = None if row.tenants is None else frozenset(row.tenants)
-    return Operator(row.id, row.name, row.role, tenants, session.authenticated_at), session
+    only = row.tenants[0] if row.tenants is not None and len(row.tenants) == 1 else None
+    request.scope[_ACTING] = ActingName(row.name, only, is_operator=True)
+    return row, session
 
 
 async def _mark_seen(store: SqlStore, session: SessionRow, now: float) -> None:

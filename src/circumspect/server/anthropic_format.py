@@ -101,6 +101,7 @@ class CountRequest(ForeignRequest):
 
     HARMLESS: ClassVar[Mapping[str, Sequence[Json]]] = {
         "cache_control": (),
+        "context_management": (),
         "diagnostics": (),
         "inference_geo": (),
         "service_tier": ("auto", "standard_only"),

@@ -19,7 +19,8 @@ from circumspect.server.host_names import KnownHosts
 from circumspect.server.loop_watch import FollowRequests, RequestsUnderWay, watch_loop
 from circumspect.server.metrics import Metrics
 from circumspect.server.path_prefix import PathPrefix, read_prefix, require_free_prefix
-from circumspect.server.request_limits import BodyLimit
+from circumspect.server.quick_routes import QuickRoutes
+from circumspect.server.request_limits import UPLOAD_SECONDS, BodyBounds, BodyLimit
 from circumspect.server.request_log import HeadAsGet, RequestLog
 from circumspect.server.response_headers import ResponseHeaders
 from circumspect.server.responses import KEY, MEANINGS, OPERATOR, SCHEMES
@@ -31,6 +32,7 @@ from circumspect.server.routes import (
     confirmations,
     conversations,
     corrections,
+    documents,
     escalations,
     evaluations,
     experiments,
@@ -49,8 +51,11 @@ from circumspect.server.routes import (
     scim,
     session,
     sessions,
+    work,
 )
+from circumspect.server.scim_format import ERROR_SHAPE
 from circumspect.server.services import Services, open_services
+from circumspect.server.uploads import UPLOAD_PATHS
 
 ROUTERS = (
     conversations.router,
@@ -62,11 +67,13 @@ ROUTERS = (
     messages_api.router,
     interact.router,
     escalations.router,
+    work.router,
     evaluations.router,
     corrections.router,
     approvals.router,
     admin.router,
     policies.router,
+    documents.router,
     experiments.router,
     prompts.router,
     keys.router,
@@ -116,8 +123,10 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
     for router in ROUTERS:
         app.include_router(router)
     problems.install(app)
+    app.add_middleware(QuickRoutes, routers=ROUTERS)
     app.add_middleware(FollowRequests, under_way=under_way)
-    app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes)
+    uploads = BodyBounds(configured.max_upload_bytes, UPLOAD_SECONDS, "max_upload_bytes")
+    app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes, larger=dict.fromkeys(UPLOAD_PATHS, uploads))
     app.add_middleware(RequestLog, observe=metrics.request, is_closing=is_closing)
     app.add_middleware(HeadAsGet)
     app.add_middleware(KnownHosts, public_url=configured.public_url, allowed=configured.allowed_hosts)
@@ -137,11 +146,19 @@ def description() -> str:
 
 def openapi(app: FastAPI) -> dict[str, Any]:
     """The API's description, with what the framework does not know: how to sign in, and that every error is ours."""
-    if app.openapi_schema:
-        return app.openapi_schema
-    document = get_openapi(
-        title=app.title, version=app.version, summary=app.summary, routes=app.routes, servers=app.servers
-    )
+    if not app.openapi_schema:
+        if not _described:
+            _described.update(_describe_routes(app))
+        app.openapi_schema = {**_described, **({"servers": app.servers} if app.servers else {})}
+    return app.openapi_schema
+
+
+_described: dict[str, Any] = {}
+"""Made once in a process, which takes most of a second: all apps have the same routes."""
+
+
+def _describe_routes(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
     components = document.setdefault("components", {})
     components["securitySchemes"] = SCHEMES
     for name in ("HTTPValidationError", "ValidationError"):
@@ -161,5 +178,6 @@ def openapi(app: FastAPI) -> dict[str, Any]:
                 said = response.get("content", {}).get("application/json", {}).get("schema", {})
                 if said.get("$ref", "").endswith("HTTPValidationError"):
                     operation["responses"][status] = {"description": "A field is wrong.", "content": problem}
-    app.openapi_schema = document
+                if path.startswith("/scim/") and int(status) >= 400:
+                    operation["responses"][status]["content"] = {scim.SCIM: {"schema": ERROR_SHAPE}}
     return document

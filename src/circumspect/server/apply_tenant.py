@@ -8,10 +8,11 @@ everything else is as the file says, including what it leaves out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ import sqlalchemy as sa
 from circumspect import outgoing
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import CircumspectError, ConfigError
+from circumspect.models.opening import OFFLINE
 from circumspect.policy.keys.findings import Level, suggest_word
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
@@ -37,6 +39,7 @@ from circumspect.server.tenants.tenant_file import TenantFile
 from circumspect.server.tenants.tool_building import read_client_specs, tools_of
 from circumspect.server.vault import Vault, open_vault
 from circumspect.stores import SqlStore, action_log, admin
+from circumspect.stores.prompts import load_version
 from circumspect.tools.tool_context import ToolContext
 from circumspect.values import Json, Plan, TenantId, ToolSpec
 
@@ -64,6 +67,13 @@ class Applied:
         }
 
 
+class ChangedMeanwhile(CircumspectError):
+    """Somebody else changed the tenant since it was read: what they did is not written over."""
+
+    code = "changed_meanwhile"
+    status = 409
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
     """A file that can be applied, with everything that was found out about it."""
@@ -89,11 +99,31 @@ async def apply_file(
     vault: Callable[[Settings], Vault] = open_vault,
 ) -> Applied:
     """Raises `TenantFileError` with every finding when the file is not sound; then nothing was written."""
+    return await apply_reading(read(path), store, settings, dry_run=dry_run, by=by, clock=clock, ids=ids, vault=vault)
+
+
+async def apply_reading(
+    reading: TenantFileReading,
+    store: SqlStore,
+    settings: Settings,
+    *,
+    dry_run: bool = False,
+    by: str = "apply",
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+    vault: Callable[[Settings], Vault] = open_vault,
+    at_revision: int | None = None,
+    new_secrets: Mapping[str, str] | None = None,
+) -> Applied:
+    """The same for a file that was read. Raises `TenantFileError`; and `ChangedMeanwhile` when the tenant is not at
+    that revision any more: 0 is one that must not be there yet. `new_secrets` are kept beside those that are there."""
     clock = clock or SystemClock()
-    checked = await check_file(path, settings, clock, store)
+    checked = await check_reading(reading, settings, clock, store)
     # Opened only when there is something to seal: a database without secrets needs no key.
-    opened = vault(settings) if checked.secrets else None
-    writing = _Writing(checked, opened, clock.now(), by, (ids or RandomIds()).new("log"), dry_run)
+    opened = vault(settings) if checked.secrets or new_secrets else None
+    writing = _Writing(
+        checked, opened, clock.now(), by, (ids or RandomIds()).new("log"), dry_run, at_revision, new_secrets or {}
+    )
     created, changes = await store.tx(writing.run)
     return Applied(TenantId(checked.file.id), created, changes, checked.warnings, dry_run)
 
@@ -106,8 +136,13 @@ async def check_file(
 ) -> CheckedFile:
     """Read the file, import or make its tools, and hold its policy against them, and against those that the store has
     seen clients bring along. Writes nothing."""
-    reading = read(path)
-    file = reading.file
+    return await check_reading(read(path), settings, clock, store)
+
+
+async def check_reading(
+    reading: TenantFileReading, settings: Settings, clock: Clock | None = None, store: SqlStore | None = None
+) -> CheckedFile:
+    path, file = reading.path, reading.file
     if file is None:
         raise make_file_error(str(path), reading.findings)
     found = list(reading.findings)
@@ -119,7 +154,10 @@ async def check_file(
         found += more
     found += _names(reading, file, specs, policy, whole)
     found += await _webhooks(reading, file, settings)
+    found += await _prompts(reading, file, store)
     documents = await asyncio.to_thread(_documents, reading, found)
+    found += _authority(reading, file, documents)
+    found += _review(reading, file, settings)
     if any(one.is_error for one in found):
         raise make_file_error(str(path), sorted(dict.fromkeys(found), key=lambda one: (one.file, one.finding.line)))
     text = reading.policy.text if reading.policy else None
@@ -172,6 +210,39 @@ async def _webhooks(reading: TenantFileReading, file: TenantFile, settings: Sett
     return found
 
 
+async def _prompts(reading: TenantFileReading, file: TenantFile, store: SqlStore | None) -> list[Located]:
+    """Versions that the store does not have: a tenant that names one could not be served."""
+    if store is None:
+        return []
+    found = []
+    for name, id_ in file.prompts.items():
+        try:
+            await store.tx(load_version, TenantId(file.id), id_)
+        except ConfigError as problem:
+            found.append(reading.at(("prompts", name), problem.problem, problem.fix))
+    return found
+
+
+def _authority(
+    reading: TenantFileReading, file: TenantFile, documents: Sequence[KnowledgeDocument]
+) -> Iterator[Located]:
+    """Patterns that fit none of the file's documents: probably a slip, and then a draft counts as much as the rest."""
+    if not documents or file.understanding is None:
+        return
+    for pattern in file.understanding.authority:
+        if not any(fnmatchcase(one.id, pattern) for one in documents):
+            place = ("understanding", "authority", pattern)
+            fix = suggest_word(pattern, [one.id for one in documents]) or "Write a document's path as in `documents`."
+            yield reading.at(place, f"no document fits '{pattern}'", fix, "warning")
+
+
+def _review(reading: TenantFileReading, file: TenantFile, settings: Settings) -> Iterator[Located]:
+    """Where a model has to decide and there is none, every case is refused. A warning: the server may have one."""
+    if file.review.controller == "react" and (file.model or settings.model) == OFFLINE:
+        fix = "Name one with `model`, or leave the controller out."
+        yield reading.at(("review", "controller"), "there is no language model to review cases with", fix, "warning")
+
+
 def _documents(reading: TenantFileReading, found: list[Located]) -> tuple[KnowledgeDocument, ...]:
     """Each under its path from the tenant file, which is its id."""
     from circumspect.knowledge.read_document import read_document
@@ -219,12 +290,16 @@ class _Writing:
     by: str
     log_id: str
     dry_run: bool
+    at_revision: int | None = None
+    new_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def run(self, connection: sa.Connection) -> tuple[bool, tuple[FileChange, ...]]:
         """One transaction: what is there is read under a lock, compared, and changed where it differs."""
         file, checked = self.checked.file, self.checked
         id_ = TenantId(file.id)
         row = tenants.get(connection, id_, lock=True)
+        if self.at_revision is not None and (row.revision if row else 0) != self.at_revision:
+            raise _changed(id_, self.at_revision)
         old_plan = admin.get_plan(connection, file.plan.name)
         plan = _plan(file, old_plan)
         tenant, settings = file.tenant(plan), file.settings_document()
@@ -242,6 +317,7 @@ class _Writing:
             tenants.put(connection, tenant, settings)
         changes += self._policy(connection, id_)
         changes += self._secrets(connection, id_)
+        changes += self._new_secrets(connection, id_)
         changes += self._documents(connection, id_)
         if not self.dry_run:
             _remember(connection, id_, checked.specs)
@@ -280,6 +356,16 @@ class _Writing:
             tenants.touch(connection, tenant)
         return changes
 
+    def _new_secrets(self, connection: sa.Connection, tenant: TenantId) -> list[FileChange]:
+        if self.vault is None or not self.new_secrets:
+            return []
+        known = access.get_sealed_secrets(connection, tenant)
+        if not self.dry_run:
+            for name, value in self.new_secrets.items():
+                access.put_secret(connection, tenant, name, self.vault.seal(value), self.at)
+            tenants.touch(connection, tenant)
+        return [FileChange("changed" if name in known else "added", f"secret {name}") for name in self.new_secrets]
+
     def _documents(self, connection: sa.Connection, tenant: TenantId) -> list[FileChange]:
         if "documents" not in self.checked.file.model_fields_set:
             return []
@@ -306,6 +392,12 @@ class _Writing:
             return None
 
 
+def _changed(tenant: TenantId, expected: int) -> ChangedMeanwhile:
+    if not expected:
+        return ChangedMeanwhile(f"There is a tenant '{tenant}' already.", fix="Choose another id.")
+    return ChangedMeanwhile(f"'{tenant}' has been changed meanwhile.", fix="Look at it again, and repeat this.")
+
+
 def _plan(file: TenantFile, known: Plan | None) -> Plan:
     """A plan that is only named has to be there; what is said about it changes it."""
     said = file.plan
@@ -315,8 +407,12 @@ def _plan(file: TenantFile, known: Plan | None) -> Plan:
             fix=f"Use one that is there, or make it: plan: {{name: {said.name}, mode: adaptive}}.",
         )
     mode = said.mode or (known.mode if known else "standard")
-    multiplier = said.multiplier if said.multiplier is not None else (known.multiplier if known else 1.0)
-    return Plan(said.name, mode, multiplier)
+    plan = replace(known or Plan(said.name), mode=mode)
+    if said.multiplier is not None:
+        plan = replace(plan, multiplier=said.multiplier)
+    if said.message_price is not None:
+        plan = replace(plan, message_price=said.message_price)
+    return replace(plan, quota=said.quota) if "quota" in said.model_fields_set else plan
 
 
 def _all(connection: sa.Connection) -> list[tenants.TenantRow]:

@@ -21,6 +21,7 @@ from circumspect.lab.trials.conducting import climb, guard
 from circumspect.language.detection import detect
 from circumspect.pipeline import run_turn
 from circumspect.server.delivery import Courier
+from circumspect.server.log_export import LogExporter, name_receivers, open_receivers
 from circumspect.server.services import Services, reviewing_model
 from circumspect.server.stores import privacy
 from circumspect.server.sweeping import Sweeper
@@ -39,6 +40,7 @@ GUARD_SECONDS = 10.0
 TAKE_UP_SECONDS = 30.0
 EMBED_SECONDS = 10.0
 SIGN_SECONDS = 600.0
+EXPORT_SECONDS = 1.0
 TIDY_SECONDS = 3600.0
 KEEP_DELIVERED = timedelta(days=7)
 
@@ -49,6 +51,7 @@ async def in_background(services: Services) -> AsyncIterator[None]:
     courier = Courier(
         services.store, services.directory, services.vault, services.settings, services.clock, services.ids
     )
+    exporter = LogExporter(services.store, open_receivers(services.settings, services.clock), services.ids)
     async with courier, Sweeper(services) as sweeper:
         rounds = [
             asyncio.create_task(_forever(SWEEP_SECONDS, sweeper.start_due)),
@@ -59,7 +62,9 @@ async def in_background(services: Services) -> AsyncIterator[None]:
             asyncio.create_task(_forever(TAKE_UP_SECONDS, lambda: take_up_evaluations(services))),
             asyncio.create_task(_forever(EMBED_SECONDS, services.library.catch_up)),
             asyncio.create_task(_forever(SIGN_SECONDS, lambda: sign_log(services))),
+            asyncio.create_task(_forever(EXPORT_SECONDS, exporter.export_due)),
             asyncio.create_task(_forever(TIDY_SECONDS, lambda: forget_old(services))),
+            asyncio.create_task(_forever(TIDY_SECONDS, lambda: shorten_log(services))),
         ]
         try:
             yield
@@ -160,6 +165,17 @@ async def sign_log(services: Services) -> bool:
     """A checkpoint of the operators' log, if anything was written since the last one."""
     id_, now = services.ids.new("act"), services.clock.now().timestamp()
     return await services.store.tx(log_keeping.write_checkpoint, services.vault, id_, now)
+
+
+async def shorten_log(services: Services) -> int:
+    """Rows of the operators' log that are older than they need be and that every receiver has had. How many."""
+    days = services.settings.log_keep_days
+    if days is None:
+        return 0
+    id_, now = services.ids.new("act"), services.clock.now()
+    before, receivers = (now - timedelta(days=days)).timestamp(), name_receivers(services.settings)
+    await services.store.tx(log_keeping.cut_log, services.vault, id_, now.timestamp(), before, receivers)
+    return await by_and_by(partial(services.store.tx, log_keeping.delete_cut))
 
 
 async def forget_old(services: Services) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+from circumspect.aside import compute_aside, weigh_tools
 from circumspect.policy.validators import find_validator
 from circumspect.values import ToolSpec
 
@@ -13,5 +14,5 @@ async def check_schemas(specs: Iterable[ToolSpec]) -> None:
     """`ConfigError` for one that cannot. Each is small; a hundred together would keep everybody else waiting, so others
     have their turn in between."""
     for spec in specs:
-        find_validator(spec)
+        await compute_aside(weigh_tools([spec]), find_validator, spec)
         await asyncio.sleep(0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import sqlalchemy as sa
@@ -102,8 +102,8 @@ def _begin(
     connection: sa.Connection, setup: TurnSetup, sender: ChatSender, id_: ConversationId, past: _Past, now: datetime
 ) -> bool:
     """False when the conversation was empty, and has its past now."""
-    mode = setup.tenant.mode_of(id_)
-    found = people.create_conversation(connection, sender.tenant, id_, mode, now, person=sender.person)
+    mode, drawn = setup.tenant.mode_of(id_), setup.draws_mode
+    found = people.create_conversation(connection, sender.tenant, id_, mode, now, drawn=drawn, person=sender.person)
     if found.messages:
         return True
     client_chats.import_talk(connection, sender.tenant, id_, past.said, past.ran, past.turn, now)
@@ -127,7 +127,14 @@ def _past(
                 ran.append(replace(done, state="failed", result=None, error=error) if error else done)
         elif one.text:
             said.append({"role": one.role, "content": one.text})
-    return _Past(tuple(said), tuple(ran), turn)
+    return _Past(tuple(said), _one_after_another(ran), turn)
+
+
+def _one_after_another(ran: Sequence[Execution]) -> tuple[Execution, ...]:
+    """The client does not say when its calls were made. Their order is known, and it is by their times that a ledger is
+    read: each a microsecond after the one before, and all before now."""
+    times = [one.started_at - timedelta(microseconds=len(ran) - place) for place, one in enumerate(ran)]
+    return tuple(replace(one, started_at=at, finished_at=at) for one, at in zip(ran, times, strict=True))
 
 
 def _find_error(talk: ClientTalk, result: ChatMessage) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from circumspect.profiles import PASSTHROUGH
+from circumspect.profiles import PASSTHROUGH, keep_choices
 from circumspect.server.problems import HttpProblem
 from circumspect.server.services import Services
 from circumspect.server.tenants.tenant_file import TenantSettings
@@ -27,7 +27,8 @@ async def find_setup(services: Services, tenant: TenantId, name: str) -> TurnSet
     prefix, _, rest = name.partition("/")
     asks = prefix == AS_IT_IS
     if _is_passed_through(settings, asks=asks):
-        setup = replace(setup, profiles=dict.fromkeys(setup.profiles, PASSTHROUGH))
+        passing = keep_choices(PASSTHROUGH, setup.profiles["standard"])
+        setup = replace(setup, profiles=dict.fromkeys(setup.profiles, passing))
     alias = settings.clients.models.get(rest if asks else name)
     if alias is None:
         return setup

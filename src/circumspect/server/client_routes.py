@@ -11,9 +11,9 @@ from fastapi import Header, Request
 from starlette.responses import Response
 
 from circumspect.server.problems import HttpProblem, response_to
-from circumspect.server.request_log import StrictRoute
-from circumspect.server.responses import idempotency_key, to_response
+from circumspect.server.responses import encode_json, idempotency_key
 from circumspect.server.schemas.bodies import ID, IN_WORDS
+from circumspect.server.strict_routes import StrictRoute
 
 _Id = TypeVar("_Id")
 ClientKey = Annotated[
@@ -24,7 +24,7 @@ ProblemWriter = Callable[[Mapping[str, Any], int], Mapping[str, Any]]
 """Our `code`, `problem` and `fix` with the status, and out comes the body that the client understands."""
 
 
-def route_that_says(write: ProblemWriter) -> type[StrictRoute]:
+def route_that_says(write: ProblemWriter, media_type: str = "application/json") -> type[StrictRoute]:
     """A route class whose errors are written by `write`: the clients of a format show nothing else."""
 
     class ClientRoute(StrictRoute):
@@ -35,12 +35,15 @@ def route_that_says(write: ProblemWriter) -> type[StrictRoute]:
                 try:
                     return await handler(request)
                 except Exception as error:
-                    response = await response_to(request, error)
-                    body, status = orjson.loads(response.body), response.status_code
-                    kept = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
-                    return to_response(write(body, status), status, kept)
+                    return await self.answer_error(request, error)
 
             return answer_in_format
+
+        async def answer_error(self, request: Request, error: Exception) -> Response:
+            response = await response_to(request, error)
+            body, status = orjson.loads(response.body), response.status_code
+            kept = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+            return Response(encode_json(write(body, status)), status, kept, media_type=media_type)
 
     return ClientRoute
 

@@ -190,6 +190,11 @@ class ClientTools:
 
 
 async def _with_clients_tools(setup: TurnSetup, request: ClientRequest) -> TurnSetup:
+    known = setup.ports.tools.specs() if request.tools is None else request.tools
+    choices = request.options.choices if request.options else ()
+    if unknown := [name for name in choices if name not in known]:
+        # Of a choice that is not there only "some tool" would be left, and that is not what was asked for.
+        raise refuse(f"`tool_choice` names no tool of this request: {', '.join(unknown)}.", "Name one of its `tools`.")
     if request.tools is None:
         if any(message.role == "tool" for message in request.talk.messages):
             raise refuse("There are tool results, and no tools.", "Send the same `tools` as before.")

@@ -24,8 +24,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from circumspect.errors import ConfigError
+from circumspect.models.pricing import read_price
 from circumspect.secret_files import read_secret_files
 from circumspect.server.stores.access import OperatorRole
+from circumspect.stores.bounds import LOCK_SECONDS
 from circumspect.stores.lasting_files import MIN_FREE_BYTES
 
 log = logging.getLogger(__name__)
@@ -67,6 +69,11 @@ def _group_role(text: str) -> str:
     group, _, role = text.partition("=")
     if not group.strip() or role.partition(":")[0] not in ("operator", "reviewer", "admin"):
         raise ValueError(f"'{text}' is not GROUP=ROLE or GROUP=ROLE:TENANT+TENANT; roles: operator, reviewer, admin")
+    return text
+
+
+def _check_price(text: str) -> str:
+    read_price(text)
     return text
 
 
@@ -133,6 +140,7 @@ def _long_enough(secret: SecretStr) -> SecretStr:
     return secret
 
 
+ModelPrices = Annotated[tuple[Annotated[str, AfterValidator(_check_price)], ...], BeforeValidator(_split_list)]
 Hosts = Annotated[
     tuple[Annotated[str, AfterValidator(_address_or_host)], ...],
     NoDecode,
@@ -178,6 +186,8 @@ class Settings(BaseSettings):
     """The model of tenants that name none."""
     model_seconds: float = Field(60, ge=1, le=3_600)
     """How many seconds an answer of a model is waited for, all tries included: 1 to 3600."""
+    model_prices: ModelPrices = ()
+    """What models cost that have no list price, `MODEL=IN/OUT`: US dollars for a million tokens in and out."""
     secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = None
     """Seals the tenants' secrets; several with commas, the newest first."""
     public_url: Annotated[str, _url("https", "http"), AfterValidator(_plain_path)] | None = None
@@ -190,6 +200,8 @@ class Settings(BaseSettings):
     """JSON log lines of this level and above."""
     max_body_bytes: int = Field(1_000_000, ge=1_000)
     """The largest request."""
+    max_upload_bytes: int = Field(30_000_000, ge=1_000)
+    """The largest upload of documents, all of its files together."""
     rate_per_minute: int = Field(600, ge=1)
     """Requests a minute for each tenant that has no limit of its own."""
     lane_at_once: int = Field(2, ge=1, le=64)
@@ -199,9 +211,10 @@ class Settings(BaseSettings):
     lane_waiting: int = Field(8, ge=0, le=10_000)
     """How many more of one tenant's may wait; what comes then is refused with 429."""
     document_seconds: float = Field(60, ge=1, le=3_600)
-    """How long reading one document or page may compute; it may take twice as long on a busy machine."""
+    """How long reading one document, page, policy or set of transcripts may compute; on a busy machine it may take
+    twice as long."""
     document_megabytes: int = Field(512, ge=64, le=65_536)
-    """How much memory reading one document or page may take, on Linux."""
+    """How much memory reading one document, page, policy or set of transcripts may take, on Linux."""
     allow_addresses: Hosts = ()
     """Private addresses, networks or hosts that tools and webhooks may reach all the same."""
     smart_model: str | None = Field(None, min_length=1)
@@ -210,6 +223,10 @@ class Settings(BaseSettings):
     """Thinks when that one cannot be had."""
     fast_model: str | None = Field(None, min_length=1)
     """The model that words their actions; without it the one that thinks."""
+    smart_model_temperature: float = Field(0.3, ge=0, le=2)
+    """How freely the one that thinks does so: low, so that it decides alike twice."""
+    fast_model_temperature: float = Field(0.7, ge=0, le=2)
+    """How freely the other words what it says."""
     search: str = Field("documents", min_length=1)
     """Where browser agents search: documents (the tenant's own), tavily, searxng:URL or none."""
     search_key: SecretStr | None = None
@@ -222,6 +239,8 @@ class Settings(BaseSettings):
     """On SIGTERM, how long the server goes on serving while /readyz says that it stops: for a proxy to notice."""
     min_free_bytes: int = Field(MIN_FREE_BYTES, ge=0)
     """With less room than this on the disk of an SQLite database nothing new is begun, and /readyz says so."""
+    lock_seconds: float = Field(LOCK_SECONDS, gt=0, le=600)
+    """How long a lock of the database is waited for before a request is refused with 503."""
     repeat_hours: float = Field(24, ge=0)
     """A call that a worker left open is not made again so long after it began; a person is told instead."""
     smtp_url: Annotated[SecretStr, _secret_url("smtp", "smtps")] | None = None
@@ -260,11 +279,21 @@ class Settings(BaseSettings):
     """Passwords let operators in, too; false leaves the provider alone."""
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """Opens /metrics to whoever sends it as a bearer token; without one they are closed."""
+    log_syslog: Annotated[str, _url("udp", "tcp", "tls")] | None = None
+    """Where the operators' log is sent by syslog (RFC 5424): udp://host:514, tcp://host:601 or tls://host:6514."""
+    log_syslog_ca: str | None = Field(None, min_length=1)
+    """A PEM file with the authority of a tls:// receiver; without it those of the system count."""
+    log_webhook: Annotated[SecretStr, _secret_url("https", "http")] | None = None
+    """Where the operators' log is sent as signed JSON."""
+    log_webhook_secret: SecretStr | None = None
+    """What it is signed with, as tenants' webhooks are."""
+    log_keep_days: int | None = Field(None, ge=30, le=36_500)
+    """Rows of the operators' log older than this are given up, once every receiver has had them; none keeps all."""
     trusted_proxies: Proxies = ("127.0.0.1/32", "::1/128")
     """Proxies whose X-Forwarded headers are believed."""
 
 
-HIDDEN = {"secret_key", "metrics_token", "search_key", "oidc_client_secret"}
+HIDDEN = {"secret_key", "metrics_token", "search_key", "oidc_client_secret", "log_webhook", "log_webhook_secret"}
 """Never shown, not even in part."""
 URLS = {"database", "redis", "smtp_url", "public_url"}
 """May hold a password, which is not shown."""

@@ -17,6 +17,7 @@ import asyncio
 import logging
 import tempfile
 import weakref
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -29,20 +30,22 @@ import sqlalchemy as sa
 from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
 from circumspect.knowledge.search import Library
 from circumspect.models import ProviderSettings, open_model
+from circumspect.models.pricing import read_price
 from circumspect.policy.keys.findings import AnyName
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.ports import Clock, Ids, Model, Ports
-from circumspect.profiles import PROFILES
+from circumspect.prompts import Prompt
 from circumspect.server.config import Settings
 from circumspect.server.stores import access, policies, tenants
 from circumspect.server.stores.policies import PolicyVersion
 from circumspect.server.stores.tenants import TenantRow
-from circumspect.server.tenants.tenant_file import TenantSettings, read_settings
+from circumspect.server.tenants.tenant_file import TenantSettings, profiles_of, read_settings
 from circumspect.server.tenants.tool_building import build, read_client_specs
 from circumspect.server.vault import Vault, key_path
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore
+from circumspect.stores.prompts import load_version
 from circumspect.tools.tool_context import ToolContext
 from circumspect.tools.tool_threads import DaemonThreads
 from circumspect.values import TenantId, ToolSpec
@@ -52,6 +55,7 @@ logger = logging.getLogger("circumspect.server")
 CHECK_SECONDS = 1.0
 RETRY_SECONDS = 5.0
 BUILD_SECONDS = 60.0
+RECENT_MODELS = 64
 
 
 class TenantUnavailable(ConfigError):
@@ -104,7 +108,9 @@ class Directory:
         self._library = library or Library(store)
         self._check_seconds, self._retry_seconds = check_seconds, retry_seconds
         self._kept: dict[TenantId, _Kept] = {}
-        self._models: dict[str, Model] = {}
+        # All that somebody has, so that one name is one model; and those asked for last, for the next who asks.
+        self._models: weakref.WeakValueDictionary[str, Model] = weakref.WeakValueDictionary()
+        self._recent_models: OrderedDict[str, Model] = OrderedDict()
         # A tenant's, however often its configuration changes: those that hang stay its own.
         self._threads: dict[TenantId, DaemonThreads] = {}
         self._opening = asyncio.Lock()
@@ -120,11 +126,12 @@ class Directory:
             kept = await self._current(tenant, build=True)
         return kept.setup or kept.refuse(tenant)
 
-    async def settings(self, tenant: TenantId) -> TenantSettings:
-        """What the server does for the tenant beside answering. There also while its tools are not."""
+    async def settings(self, tenant: TenantId, *, since: int = -1) -> TenantSettings:
+        """What the server does for the tenant beside answering. There also while its tools are not. `since` is a
+        revision that the caller has already acted on, and nothing older is returned."""
         kept = self._kept.get(tenant)
-        if kept is None or kept.settings is None or self._is_old(kept):
-            kept = await self._current(tenant, build=False)
+        if kept is None or kept.settings is None or kept.revision < since or self._is_old(kept):
+            kept = await self._current(tenant, build=False, since=since)
         return kept.settings or kept.refuse(tenant)
 
     async def close(self) -> None:
@@ -134,11 +141,12 @@ class Directory:
         for stack in list(self._opened):
             await self._close(stack)
         await asyncio.gather(*self._closing)
-        for model in self._models.values():
+        for model in list(self._models.values()):
             closing = getattr(model, "aclose", None)
             if closing is not None:
                 await closing()
         self._models.clear()
+        self._recent_models.clear()
         if self._temporary is not None:
             self._temporary.cleanup()
             self._temporary = None
@@ -148,12 +156,12 @@ class Directory:
     def _is_old(self, kept: _Kept) -> bool:
         return asyncio.get_running_loop().time() - kept.checked >= self._check_seconds
 
-    async def _current(self, tenant: TenantId, *, build: bool) -> _Kept:
+    async def _current(self, tenant: TenantId, *, build: bool, since: int = -1) -> _Kept:
         """What is stored now, and with `build` the Setup of it. One task a tenant looks; the others wait for it."""
         kept = self._kept.setdefault(tenant, _Kept())
         async with kept.lock:
             now = asyncio.get_running_loop().time
-            if self._is_old(kept):
+            if kept.revision < since or self._is_old(kept):
                 revision = await self._store.tx(tenants.revision, tenant)
                 if revision is None:
                     self._kept.pop(tenant, None)
@@ -228,7 +236,16 @@ class Directory:
         weakref.finalize(tools, self._let_go, loop, tools.opened).atexit = False
         ports = Ports(model, tools, self._store, self._clock, self._ids)
         within = timedelta(hours=self._settings.repeat_hours)
-        setup = TurnSetup(tenant, policy, PROFILES, ports, clients=clients, repeat_within=within)
+        setup = TurnSetup(
+            tenant,
+            policy,
+            profiles_of(settings),
+            ports,
+            prompts=await self._store.tx(_load_prompts, tenant.id, settings.prompts),
+            temperatures=settings.temperatures.by_purpose(),
+            clients=clients,
+            repeat_within=within,
+        )
         if settings.understanding is None:
             return setup
         from circumspect.server.tenants.understanding_settings import configure_understanding
@@ -236,14 +253,25 @@ class Directory:
         made = configure_understanding(settings.understanding, tenant.business, self._library)
         return replace(setup, understanding=made.understanding, guardian=made.guardian, searches=made.searches)
 
+    @property
+    def model_settings(self) -> ProviderSettings:
+        """How models are opened here: how long they are waited for, and what those without a list price cost."""
+        prices = dict(map(read_price, self._settings.model_prices))
+        return ProviderSettings(timeout=self._settings.model_seconds, prices=prices)
+
     async def model(self, name: str) -> Model:
         """One for all tenants that name it: they share its connections. In a thread, because a provider's packages take
-        seconds to import."""
+        seconds to import. Names are the tenants' to choose: what nobody has any more is kept for `RECENT_MODELS`."""
         async with self._opening:
-            if name not in self._models:
-                patience = ProviderSettings(timeout=self._settings.model_seconds)
-                self._models[name] = await asyncio.to_thread(open_model, name, settings=patience)
-            return self._models[name]
+            model = self._models.get(name)
+            if model is None:
+                model = await asyncio.to_thread(open_model, name, settings=self.model_settings)
+                self._models[name] = model
+            self._recent_models[name] = model
+            self._recent_models.move_to_end(name)
+            while len(self._recent_models) > RECENT_MODELS:
+                self._recent_models.popitem(last=False)
+            return model
 
     async def _remember(self, tenant: TenantId, specs: Mapping[str, ToolSpec]) -> None:
         """What the tools are, for replays: an MCP server may have others today than when the file was applied."""
@@ -297,6 +325,10 @@ def _read(connection: sa.Connection, tenant: TenantId) -> _Stored | None:
     if row is None:
         return None
     return _Stored(row, policies.current(connection, tenant), access.get_sealed_secrets(connection, tenant))
+
+
+def _load_prompts(connection: sa.Connection, tenant: TenantId, chosen: Mapping[str, str]) -> dict[str, Prompt]:
+    return {name: load_version(connection, tenant, id_) for name, id_ in chosen.items()}
 
 
 def _make_unconfigured_error(tenant: TenantId) -> TenantUnavailable:

@@ -22,8 +22,9 @@ from circumspect.errors import CircumspectError
 from circumspect.server.directory import TenantUnavailable
 from circumspect.server.schemas.bodies import PERSON_ID
 from circumspect.server.stores import access
+from circumspect.server.stores.access import KnownKey
 from circumspect.server.tenants.end_user_keys import EndUserKey, EndUsersSection
-from circumspect.values import Json, JsonObject, TenantId, name_principal
+from circumspect.values import Json, JsonObject, name_principal
 
 if TYPE_CHECKING:
     from circumspect.server.services import Services
@@ -71,13 +72,18 @@ def is_signing_required(settings: Mapping[str, Json]) -> bool:
     return isinstance(section, Mapping) and section.get("required") is True
 
 
-async def verify_end_user(services: Services, tenant: TenantId, tokens: Sequence[str]) -> EndUser | None:
-    """Who the token of a request says that it speaks for; None where there is none. Raises `EndUserRefused`."""
+async def verify_end_user(services: Services, caller: KnownKey, tokens: Sequence[str]) -> EndUser | None:
+    """Who the token of a request says that it speaks for; None where there is none. Raises `EndUserRefused`.
+
+    Settings by which the caller's key was judged are the oldest that count: who was just made to sign is not refused by
+    the keys from before that.
+    """
     if not tokens:
         return None
     if len(tokens) > 1:
         raise EndUserRefused(f"There are several tokens in {END_USER_TOKEN}.", fix="Send one.")
-    rules = (await services.directory.settings(tenant)).end_users
+    tenant = caller.row.tenant
+    rules = (await services.directory.settings(tenant, since=caller.revision)).end_users
     key = _find_key(tokens[0], rules)
     secret = ""
     if key.secret is not None:

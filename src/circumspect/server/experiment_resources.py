@@ -15,24 +15,27 @@ from circumspect.models import ProviderSettings, open_model
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.ports import Model
-from circumspect.prompts import Prompt, load_default_prompt, make_prompt_version
+from circumspect.prompts import Prompt
 from circumspect.server.stores import policies
-from circumspect.stores import SqlStore, prompts
+from circumspect.stores import SqlStore
+from circumspect.stores.prompts import load_version
 from circumspect.values import Business, TenantId, ToolSpec
 
 
 class StoredResources:
-    def __init__(self, store: SqlStore, library: Library | None = None, *, model_seconds: float | None = None) -> None:
-        """`model_seconds`: how long models are waited for, where not as long as by default."""
+    def __init__(
+        self, store: SqlStore, library: Library | None = None, *, models: ProviderSettings | None = None
+    ) -> None:
+        """`models`: how they are opened, where not as by default."""
         self._store, self._library = store, library or Library(store)
-        self._patience = ProviderSettings() if model_seconds is None else ProviderSettings(timeout=model_seconds)
+        self._opening_settings = models or ProviderSettings()
         self._models: dict[str, Model] = {}
         self._opening = asyncio.Lock()
 
     async def model(self, name: str) -> Model:
         async with self._opening:
             if name not in self._models:
-                self._models[name] = await asyncio.to_thread(open_model, name, settings=self._patience)
+                self._models[name] = await asyncio.to_thread(open_model, name, settings=self._opening_settings)
             return self._models[name]
 
     async def policy(self, tenant: TenantId, version: int, specs: Mapping[str, ToolSpec]) -> Policy:
@@ -44,19 +47,10 @@ class StoredResources:
         return await asyncio.to_thread(load, found.text, specs=specs, name=f"policy {version} of {tenant}")
 
     async def prompt(self, tenant: TenantId, id_: str) -> Prompt:
-        name = id_.rpartition("@")[0]
-        if (ours := load_default_prompt(name)).id == id_:
-            return ours
-        found = await self._store.tx(prompts.get, tenant, id_)
-        if found is None:
-            raise ConfigError(
-                f"'{tenant}' has no version {id_} of a prompt.",
-                fix=f"`circumspect prompts list --tenant {tenant}` shows the versions; `prompts add` makes one.",
-            )
-        return make_prompt_version(name, found.text)
+        return await self._store.tx(load_version, tenant, id_)
 
     async def understanding(self, service: bool, business: Business) -> Understander:
-        from circumspect.server.tenants.tenant_file import UnderstandingSection
+        from circumspect.server.tenants.understanding_section import UnderstandingSection
         from circumspect.server.tenants.understanding_settings import configure_understanding
 
         section = UnderstandingSection(profile="service" if service else "guided")

@@ -31,6 +31,7 @@ from circumspect.reasons import ReasonCode
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, experiments
 from circumspect.stores.experiments import ExposureRow
+from circumspect.stores.rehearsals import is_rehearsal
 from circumspect.values import Incoming, JournalEntry, Json, TenantId, TurnResult
 
 log = logging.getLogger(__name__)
@@ -44,8 +45,6 @@ BUILD_SECONDS = 10.0
 """A user waits for it: what takes longer has control this time."""
 MOST_WAITING = 10_000
 AT_ONCE = 100
-PLAYED = "playground-"
-"""How conversations begin in which operators play the user: nothing is tried with them, and they are not counted."""
 _REMEMBERED = 10_000
 _DENIED = frozenset({ReasonCode.DENIED_BY_USER, ReasonCode.DENIED_BY_COLLEAGUE})
 
@@ -70,11 +69,13 @@ class CaseDrawn:
     experiment: str
     arm: ExperimentArm
     period: int
+    counted: bool = True
+    """False after a decision: the winner is served, and there is nothing left to compare it with."""
 
     def to_json(self) -> dict[str, Json]:
         """What goes with the request, for whoever reviews the case."""
-        prompts = dict(self.arm.overlay.prompts)
-        return {"id": self.experiment, "arm": self.arm.name, "period": self.period, "prompts": prompts}
+        under: dict[str, Json] = {"id": self.experiment, "arm": self.arm.name, "period": self.period}
+        return {**under, "counted": self.counted, "prompts": dict(self.arm.overlay.prompts)}
 
 
 class Experimenting:
@@ -135,7 +136,7 @@ class Experimenting:
 
     async def begin(self, incoming: Incoming, setup: TurnSetup) -> Trial | None:
         try:
-            live = () if incoming.conversation.startswith(PLAYED) else await self.live(incoming.tenant)
+            live = () if is_rehearsal(incoming.conversation) else await self.live(incoming.tenant)
             return await self._draw_trial(incoming, setup, live) if live else None
         except Exception:
             log.exception("experiments were left out", extra={"turn": incoming.turn})
@@ -165,7 +166,22 @@ class Experimenting:
             return None
         for experiment in live:
             if experiment.unit == "case" and (drawn := draw(experiment, case_id, self._clock.now().timestamp())):
-                return CaseDrawn(experiment.id, drawn.arm, drawn.period) if drawn.counted else None
+                return CaseDrawn(experiment.id, drawn.arm, drawn.period, drawn.counted)
+        return None
+
+    async def case_shadow(self, tenant: TenantId, evaluation: str) -> dict[str, Json] | None:
+        """What is to be run beside this evaluation, as it goes with the request; None for nothing."""
+        try:
+            live = await self.live(tenant)
+        except Exception:
+            log.exception("shadows were left out", extra={"tenant": tenant})
+            return None
+        now = self._clock.now().timestamp()
+        for one in live:
+            if one.unit == "case" and has_shadow(one, evaluation, now):
+                overlay, budgets = one.arms[0].overlay, ("budget_usd", "budget_tokens")
+                chosen: dict[str, Json] = {"controller": overlay.controller, "prompts": dict(overlay.prompts)}
+                return {"id": one.id, **chosen, **{name: one.plan.get(name) for name in budgets}}
         return None
 
     async def _beginning(self, incoming: Incoming) -> float:

@@ -23,7 +23,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from circumspect import __version__
 from circumspect.journal import ExecutionEvent, LookEvent, RulingEvent, find_events, read_event
-from circumspect.policy.arguments import materialise
+from circumspect.policy.arguments import find_missing, find_problems, materialise
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.prompts import prompt
@@ -185,7 +185,7 @@ class Gateway:
         if result.outcome == "answered":
             return _text(prompt("gateway-declined").text, status="declined", wrong=True)
         ruled = next(find_events(reversed(result.entries), RulingEvent), None)
-        problem = (ruled.problem if ruled else "") or result.reply
+        problem = (ruled.problem if ruled else "") or result.reply or _name_values(ruled, setup)
         reasons = ", ".join(str(code) for code in result.reason_codes)
         return _text(prompt("gateway-held").render(problem=problem, reasons=reasons), status="held", wrong=True)
 
@@ -203,6 +203,15 @@ def _tool(spec: ToolSpec, setup: TurnSetup) -> mcp.Tool:
     )
     schema = {"type": "object", **dict(spec.parameters)}
     return mcp.Tool(name=spec.name, description=spec.description, input_schema=schema, annotations=hints)
+
+
+def _name_values(ruled: RulingEvent | None, setup: TurnSetup) -> str:
+    """What the call left out or wrote in another form: its model has to ask, nobody here knows its user."""
+    spec = setup.ports.tools.specs().get(ruled.tool) if ruled else None
+    if ruled is None or spec is None:
+        return ""
+    names = dict.fromkeys((*find_missing(spec, ruled.arguments), *find_problems(spec, ruled.arguments)))
+    return prompt("gateway-values").render(names=", ".join(names)) if names else ""
 
 
 def _can_ask(context: GatewayContext) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -18,6 +19,9 @@ from circumspect.server.problems import problem_response
 
 PROBES = ("/healthz", "/readyz")
 ANY = "*"
+_REMEMBERED = 256
+_LONGEST = 300
+"""Of a name with its port, in bytes: longer ones are nobody's, and are not kept."""
 
 
 class KnownHosts:
@@ -42,17 +46,24 @@ class KnownHosts:
         if ANY in self.names:
             return True
         given = [value for name, value in scope["headers"] if name == b"host"]
-        name = read_host(given[0]) if len(given) == 1 else None
-        if name is None:
+        if len(given) != 1 or len(given[0]) > _LONGEST:
             return False
-        here = str((scope.get("server") or ("",))[0]).lower()
-        parent = name.partition(".")[2]
-        return (
-            name in self.names
-            or bool(parent and f"*.{parent}" in self.names)
-            or name == here
-            or (_is_loopback(here) and (name == "localhost" or _is_loopback(name)))
-        )
+        return _is_known(self.names, given[0], str((scope.get("server") or ("",))[0]).lower())
+
+
+@lru_cache(_REMEMBERED)
+def _is_known(names: frozenset[str], header: bytes, here: str) -> bool:
+    """Clients send the same few headers with every request."""
+    name = read_host(header)
+    if name is None:
+        return False
+    parent = name.partition(".")[2]
+    return (
+        name in names
+        or bool(parent and f"*.{parent}" in names)
+        or name == here
+        or (_is_loopback(here) and (name == "localhost" or _is_loopback(name)))
+    )
 
 
 def read_host(header: bytes) -> str | None:

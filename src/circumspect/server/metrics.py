@@ -12,21 +12,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
-from circumspect.journal import ExecutionEvent, find_events
+from circumspect.journal import AssessmentEvent, ExecutionEvent, find_events
 from circumspect.reasons import ReasonCode
+from circumspect.review.values import CriterionResult
 from circumspect.stores.tables import DEAD, UNREPORTED, WAITING, escalations, outbox, tool_executions
-from circumspect.values import TurnResult
+from circumspect.values import ModelUsage, TurnResult
 from circumspect.web.reasoning.reasoning_events import ReasonedEvent
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each, which nobody reads
 
+M = TypeVar("M", Counter, Histogram)
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 _TURN_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -38,6 +41,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._known: dict[tuple[object, tuple[str, ...]], Any] = {}
         self.turns = self._counter("turns", "Turns by how they ended.", "tenant", "mode", "outcome")
         self.reasons = self._counter("reason_codes", "Reason codes of turns.", "tenant", "code")
         self.critiques = self._counter("critiques", "Second opinions that were asked for.", "tenant")
@@ -49,6 +53,13 @@ class Metrics:
         self.tokens = self._counter("tokens", "Tokens of all model calls.", "tenant", "model", "direction")
         self.cost = self._counter("cost_usd", "What model calls cost, by list price.", "tenant", "model")
         self.executions = self._counter("tool_executions", "Tool calls by how they ended.", "tenant", "tool", "state")
+        self.confidence = self._histogram("confidence", "How sure drafts are of themselves.", _SHARES, "tenant")
+        self.evaluations = self._counter("evaluations", "Evaluations by how they ended.", "tenant", "state")
+        self.verdicts = self._counter("verdicts", "Verdicts of reviews.", "tenant", "controller", "status")
+        self.verdict_seconds = self._histogram("verdict_seconds", "Length of reviews.", _TURN_SECONDS, "controller")
+        self.verdict_confidence = self._histogram(
+            "verdict_confidence", "How sure verdicts are.", _SHARES, "tenant", "controller"
+        )
         self.sources = self._histogram("source_confidence", "How sure, by source.", _SHARES, "source")
         self.switches = self._counter("source_switches", "Information looked for elsewhere.", "before", "after")
         self.searches = self._counter("searches", "Searches: made, answered from the cache, saved.", "tenant", "kind")
@@ -74,73 +85,95 @@ class Metrics:
     def _histogram(self, name: str, help_: str, buckets: Sequence[float], *labels: str) -> Histogram:
         return Histogram(f"circumspect_{name}", help_, labels, buckets=buckets, registry=self.registry)
 
+    def _series(self, metric: M, *labels: str) -> M:
+        """The one with these labels: Prometheus' client would look for it under a lock, label by label."""
+        found: M | None = self._known.get((metric, labels))
+        if found is None:
+            found = self._known[metric, labels] = metric.labels(*labels)
+        return found
+
     def turn(self, tenant: str, result: TurnResult, seconds: float) -> None:
         usage, reasons = result.usage, result.reason_codes
-        self.turns.labels(tenant, usage.mode, result.outcome).inc()
-        self.turn_seconds.labels(usage.mode).observe(seconds)
+        self._series(self.turns, tenant, usage.mode, result.outcome).inc()
+        self._series(self.turn_seconds, usage.mode).observe(seconds)
         for code in reasons:
-            self.reasons.labels(tenant, code.value).inc()
+            self._series(self.reasons, tenant, code.value).inc()
         if usage.critiques:
-            self.critiques.labels(tenant).inc(usage.critiques)
+            self._series(self.critiques, tenant).inc(usage.critiques)
         if usage.context_rounds:
-            self.context.labels(tenant).inc(usage.context_rounds)
+            self._series(self.context, tenant).inc(usage.context_rounds)
         if ReasonCode.CONTEXT_LOOP_DETECTED in reasons:
-            self.loops.labels(tenant).inc()
+            self._series(self.loops, tenant).inc()
         if result.outcome == "escalated" or ReasonCode.ESCALATED_TO_HUMAN in reasons:
-            self.escalations.labels(tenant, reasons[0].value if reasons else "").inc()
-        for call in usage.calls:
-            self.model_seconds.labels(call.model).observe(call.seconds)
-            self.tokens.labels(tenant, call.model, "input").inc(call.input_tokens)
-            self.tokens.labels(tenant, call.model, "output").inc(call.output_tokens)
-            self.cost.labels(tenant, call.model).inc(call.cost_usd)
+            self._series(self.escalations, tenant, reasons[0].value if reasons else "").inc()
+        self._count_calls(tenant, usage.calls)
+        for said in find_events(result.entries, AssessmentEvent):
+            self._series(self.confidence, tenant).observe(said.confidence)
         for ran in find_events(result.entries, ExecutionEvent):
-            self.executions.labels(tenant, ran.tool, ran.state).inc()
+            self._series(self.executions, tenant, ran.tool, ran.state).inc()
         for made in find_events(result.entries, ReasonedEvent):
             self._count_reasoning(tenant, made)
 
+    def verdict(self, tenant: str, result: CriterionResult) -> None:
+        self._series(self.verdicts, tenant, result.controller, result.status).inc()
+        self._series(self.verdict_seconds, result.controller).observe(result.seconds)
+        self._series(self.verdict_confidence, tenant, result.controller).observe(result.confidence)
+        self._count_calls(tenant, result.calls)
+
+    def evaluation(self, tenant: str, state: str) -> None:
+        self._series(self.evaluations, tenant, state).inc()
+
+    def _count_calls(self, tenant: str, calls: Iterable[ModelUsage]) -> None:
+        for call in calls:
+            self._series(self.model_seconds, call.model).observe(call.seconds)
+            self._series(self.tokens, tenant, call.model, "input").inc(call.input_tokens)
+            self._series(self.tokens, tenant, call.model, "output").inc(call.output_tokens)
+            self._series(self.cost, tenant, call.model).inc(call.cost_usd)
+
     def _count_reasoning(self, tenant: str, made: ReasonedEvent) -> None:
-        self.sources.labels(made.source).observe(made.confidence)
+        self._series(self.sources, made.source).observe(made.confidence)
         for one in made.switches:
-            self.switches.labels(one.before, one.after).inc()
+            self._series(self.switches, one.before, one.after).inc()
         for hop in made.hops:
-            self.searches.labels(tenant, "cached" if hop.cached else "made").inc()
+            self._series(self.searches, tenant, "cached" if hop.cached else "made").inc()
         if made.saved:
-            self.searches.labels(tenant, "saved").inc()
+            self._series(self.searches, tenant, "saved").inc()
         for role, effort in (("smart", made.models.smart), ("fast", made.models.fast)):
             if effort.calls:
-                self.thinking.labels(role).observe(effort.seconds)
-                self.fallbacks.labels(role).inc(effort.fallbacks)
+                self._series(self.thinking, role).observe(effort.seconds)
+                self._series(self.fallbacks, role).inc(effort.fallbacks)
 
     def page_action(self, tenant: str, success: bool) -> None:
-        self.verified.labels(tenant, "yes" if success else "no").inc()
+        self._series(self.verified, tenant, "yes" if success else "no").inc()
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        self.requests.labels(method, route, str(status)).inc()
-        self.request_seconds.labels(route).observe(seconds)
+        self._series(self.requests, method, route, str(status)).inc()
+        self._series(self.request_seconds, route).observe(seconds)
 
     def note_stall(self, route: str, seconds: float) -> None:
-        self.stalls.labels(route).inc()
+        self._series(self.stalls, route).inc()
         self._longest_stall = max(seconds, self._longest_stall)
         self.longest_stall.set(self._longest_stall)
 
     def note_wait(self, lane: str, seconds: float) -> None:
-        self.lane_waits.labels(lane).observe(seconds)
+        self._series(self.lane_waits, lane).observe(seconds)
 
     def note_refusal(self, lane: str, tenant: str) -> None:
-        self.lane_refusals.labels(lane, tenant).inc()
+        self._series(self.lane_refusals, lane, tenant).inc()
 
-    def render(self, waiting: BacklogCollector) -> bytes:
-        """The text that Prometheus reads."""
+    def render(self, *collectors: Collector) -> bytes:
+        """The text that Prometheus reads: what was counted, and what was asked for just now."""
         counted = self.registry
         if os.environ.get(MULTIPROCESS):
             counted = CollectorRegistry()
             MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
         asked = CollectorRegistry()
-        asked.register(waiting)
+        for one in collectors:
+            asked.register(one)
         return generate_latest(counted) + generate_latest(asked)
 
 
-class BacklogCollector:
+class BacklogCollector(Collector):
     """What is in the database at this moment. A collector of values that are known already."""
 
     def __init__(

@@ -36,6 +36,9 @@ SKEW_SECONDS = 60
 FRESH_SECONDS = 300
 """How long ago the provider may have asked somebody who was to be asked again."""
 DISCOVERY_SECONDS = 3600.0
+DOWN_SECONDS = 5.0
+"""How long a provider that could not be asked about itself is not asked again: who comes meanwhile need not wait."""
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 KEYS_SECONDS = 60.0
 REQUEST_SECONDS = 10.0
 LARGEST_ANSWER = 1_000_000
@@ -103,6 +106,7 @@ class Provider:
         self._settings, self._clock, self._transport = settings, clock, transport
         self._metadata: tuple[float, Mapping[str, Any]] | None = None
         self._keys: tuple[float, Mapping[str, jwt.PyJWK]] | None = None
+        self._down: tuple[float, ProviderDown] | None = None
         self._asking = asyncio.Lock()
 
     @property
@@ -159,6 +163,33 @@ class Provider:
         return await self.verify(token, departure)
 
     async def verify(self, token: str, departure: Departure) -> Mapping[str, Any]:
+        claims = await self._read_token(token, ("iss", "sub", "aud", "exp", "iat"))
+        now = self._clock.now().timestamp()
+        _require(credentials.same(str(claims.get("nonce", "")), departure.nonce), "it was made for another sign-in")
+        several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+        _require("azp" in claims or not several, "it does not say for whom it is")
+        _require(claims.get("azp", self.client_id) == self.client_id, "it was made for another program")
+        _require(isinstance(claims["sub"], str) and 0 < len(claims["sub"]) <= 255, "it names nobody")
+        if departure.fresh:
+            asked: Any = claims.get("auth_time")
+            _require(_is_time(asked) and now - FRESH_SECONDS < asked < now + SKEW_SECONDS, "nobody was asked again")
+        return claims
+
+    async def verify_logout(self, token: str) -> str:
+        """Who was signed out at the provider (Back-Channel Logout): the `sub` of a token that says so and is no
+        sign-in's. One that names a session alone is refused: the provider's sessions are not known here."""
+        claims = await self._read_token(token, ("iss", "aud", "iat", "jti"))
+        now, events = self._clock.now().timestamp(), claims.get("events")
+        _require(isinstance(events, dict) and isinstance(events.get(LOGOUT_EVENT), dict), "it is about something else")
+        _require("nonce" not in claims, "it is one of a sign-in")
+        _require(claims["iat"] > now - FRESH_SECONDS, "it is old")
+        sub = claims.get("sub")
+        if not isinstance(sub, str) or not 0 < len(sub) <= 255:
+            raise SignInRefused("The provider's token does not say who left.", fix="Have it send `sub`.")
+        return sub
+
+    async def _read_token(self, token: str, needed: tuple[str, ...]) -> Mapping[str, Any]:
+        """The claims of a token that the provider signed, for us, and that is good now."""
         key, algorithm = await self._find_key(token)
         try:
             claims: dict[str, Any] = jwt.decode(
@@ -169,21 +200,14 @@ class Provider:
                 audience=self.client_id,
                 leeway=SKEW_SECONDS,
                 # PyJWT's clock is the machine's; ours decides, so that a night can be simulated.
-                options={"require": ["iss", "sub", "aud", "exp", "iat"], "verify_exp": False, "verify_iat": False},
+                options={"require": list(needed), "verify_exp": False, "verify_iat": False},
             )
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
             raise SignInRefused("The provider's token is not valid.", fix="Begin again.") from error
         now = self._clock.now().timestamp()
-        _require(_is_time(claims["exp"]) and now < claims["exp"] + SKEW_SECONDS, "it has expired")
+        if "exp" in claims:
+            _require(_is_time(claims["exp"]) and now < claims["exp"] + SKEW_SECONDS, "it has expired")
         _require(_is_time(claims["iat"]) and claims["iat"] < now + SKEW_SECONDS, "it is from the future")
-        _require(credentials.same(str(claims.get("nonce", "")), departure.nonce), "it was made for another sign-in")
-        several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
-        _require("azp" in claims or not several, "it does not say for whom it is")
-        _require(claims.get("azp", self.client_id) == self.client_id, "it was made for another program")
-        _require(isinstance(claims["sub"], str) and 0 < len(claims["sub"]) <= 255, "it names nobody")
-        if departure.fresh:
-            asked: Any = claims.get("auth_time")
-            _require(_is_time(asked) and now - FRESH_SECONDS < asked < now + SKEW_SECONDS, "nobody was asked again")
         return claims
 
     async def _find_key(self, token: str) -> tuple[jwt.PyJWK, str]:
@@ -231,16 +255,26 @@ class Provider:
         async with self._asking:
             if self._metadata is not None and self._seconds() - self._metadata[0] < DISCOVERY_SECONDS:
                 return self._metadata[1]
-            said = await self._ask("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
-            needed = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-            usable = all(isinstance(said.get(one), str) and self._is_usable(said[one]) for one in needed)
-            if said.get("issuer") != self.issuer or not usable:
-                raise ProviderDown(
-                    "The provider does not say about itself what it should.",
-                    fix="oidc_issuer has to be written exactly as the provider writes it.",
-                )
+            if self._down is not None and 0 <= self._seconds() - self._down[0] < DOWN_SECONDS:
+                raise ProviderDown(self._down[1].problem, fix=self._down[1].fix)
+            try:
+                said = await self._read_metadata()
+            except ProviderDown as error:
+                self._down = self._seconds(), error
+                raise
             self._metadata = self._seconds(), said
             return said
+
+    async def _read_metadata(self) -> Mapping[str, Any]:
+        said = await self._ask("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
+        needed = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+        usable = all(isinstance(said.get(one), str) and self._is_usable(said[one]) for one in needed)
+        if said.get("issuer") != self.issuer or not usable:
+            raise ProviderDown(
+                "The provider does not say about itself what it should.",
+                fix="oidc_issuer has to be written exactly as the provider writes it.",
+            )
+        return said
 
     def _is_usable(self, address: str) -> bool:
         """By HTTPS, unless the provider itself is reached without it, which only this machine's may be."""

@@ -62,7 +62,13 @@ class Pages:
         settings = self._settings
         smart = await self._open_model(section.smart or settings.smart_model) or base.ports.model
         fallback = await self._open_model(section.smart_fallback or settings.smart_model_fallback)
-        return ModelPair(smart, await self._open_model(section.fast or settings.fast_model) or smart, fallback)
+        return ModelPair(
+            smart,
+            await self._open_model(section.fast or settings.fast_model) or smart,
+            fallback,
+            settings.smart_model_temperature if section.smart_temperature is None else section.smart_temperature,
+            settings.fast_model_temperature if section.fast_temperature is None else section.fast_temperature,
+        )
 
     async def _open_model(self, name: str | None) -> Model | None:
         return await self._directory.model(name) if name else None

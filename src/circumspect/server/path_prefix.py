@@ -21,7 +21,7 @@ _PLACE = "circumspect.prefix"
 _HEADERS = (b"location", b"content-location", b"hx-redirect", b"hx-location", b"hx-push-url", b"hx-replace-url")
 _COOKIE_PATH = re.compile(rb"(;\s*path=)(/[^;]*)", re.I)
 _ADDRESS = re.compile(
-    r'(\s(?:href|src|action|formaction|hx-get|hx-post|hx-put|hx-patch|hx-delete|data-trial|data-base)=")/(?!/)'
+    r'(\s(?:href|src|action|formaction|hx-get|hx-post|hx-put|hx-patch|hx-delete|data-trial|data-base|data-ask|data-words)=")/(?!/)'
 )
 
 

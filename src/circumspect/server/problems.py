@@ -20,6 +20,7 @@ from starlette.routing import Match
 from circumspect import errors
 from circumspect.errors import CircumspectError
 from circumspect.server.directory import TenantUnavailable
+from circumspect.server.refusals import note_refusal
 from circumspect.server.schemas.bodies import IN_WORDS
 from circumspect.server.stores.policies import PolicyChanged
 from circumspect.stores.codec import dumps
@@ -173,6 +174,8 @@ async def _ours(request: Request, error: Exception) -> Response:
     headers = dict(getattr(error, "headers", {}))
     if (wait := _RETRY.get(type(error))) is not None:
         headers.setdefault("Retry-After", wait)
+    if status == 403:
+        await note_refusal(request, error)
     if status >= 500:
         log.error("problem", extra={"problem": error.code})
     return Response(dumps(body_of(error)).encode(), status, headers=headers, media_type="application/json")

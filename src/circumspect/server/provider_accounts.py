@@ -19,7 +19,7 @@ from circumspect.errors import ConfigError
 from circumspect.ports import Ids
 from circumspect.server.access import NotPermitted
 from circumspect.server.config import Settings
-from circumspect.server.stores import access
+from circumspect.server.stores import access, sessions
 from circumspect.server.stores.access import OperatorRole, OperatorRow
 from circumspect.stores import action_log
 from circumspect.stores.codec import check_identifiers, clean
@@ -52,6 +52,17 @@ def admit_person(
         _log(connection, ids, now, found, "operator.role", {"role": granted.role})
         found = OperatorRow(found.id, found.name, granted.role, granted.tenants, found.created_at)
     return found
+
+
+def sign_out_person(connection: sa.Connection, ids: Ids, issuer: str, sub: str, now: datetime) -> int:
+    """Ends everything that somebody has open who left at the provider, however they came in. How many there were."""
+    found = access.operator_by_identity(connection, f"{issuer} {sub}")
+    if found is None:
+        return 0
+    ended = sessions.end_sessions(connection, found.id)
+    if ended:
+        _log(connection, ids, now, found, "session.ended", {"provider": True, "sessions": ended})
+    return ended
 
 
 def find_role(settings: Settings, claims: Mapping[str, Any]) -> GrantedRole | None:

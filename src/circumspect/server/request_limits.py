@@ -26,6 +26,7 @@ from circumspect.server.config import Settings
 logger = logging.getLogger("circumspect.server")
 
 BODY_SECONDS = 30.0
+UPLOAD_SECONDS = 300.0
 DISCARD_SECONDS = 2.0
 DISCARD_BYTES = 20_000_000
 RETRY_SECONDS = 5.0
@@ -175,49 +176,62 @@ class _Verdict:
     fix: str
 
 
+@dataclass(frozen=True, slots=True)
+class BodyBounds:
+    """How large a body may be, how long it may take, and the setting that says the first."""
+
+    max_bytes: int
+    seconds: float
+    setting: str
+
+    def refuse_large(self) -> _Verdict:
+        fix = f"Send at most {self.max_bytes} bytes; the operator can raise {self.setting}."
+        return _Verdict(413, "too_large", "The request is too large.", fix)
+
+    def refuse_slow(self) -> _Verdict:
+        fix = f"Send it within {self.seconds:g} seconds."
+        return _Verdict(408, "too_slow", "The request's body took too long.", fix)
+
+
 class BodyLimit:
     """Pure ASGI, so that nothing is read twice or kept. A body that is too large or too slow is answered here (413,
-    408), whatever the application was about to do, and the connection is closed."""
+    408), whatever the application was about to do, and the connection is closed. `larger` are the paths with bounds of
+    their own."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int = 1_000_000, seconds: float = BODY_SECONDS) -> None:
-        self._app, self._max, self._seconds = app, max_bytes, seconds
+    def __init__(
+        self,
+        app: ASGIApp,
+        max_bytes: int = 1_000_000,
+        seconds: float = BODY_SECONDS,
+        larger: Mapping[str, BodyBounds] | None = None,
+    ) -> None:
+        self._app, self._larger = app, larger or {}
+        self._usual = BodyBounds(max_bytes, seconds, "max_body_bytes")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        bounds = self._larger.get(scope.get("path", ""), self._usual)
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), None)
         # Starlette and uvicorn have refused a length that is no number before it comes here.
-        if declared is not None and declared.isdigit() and int(declared) > self._max:
-            await _answer(send, self._too_large(), receive)
+        if declared is not None and declared.isdigit() and int(declared) > bounds.max_bytes:
+            await _answer(send, bounds.refuse_large(), receive)
             return
-        request = _Bounded(self, receive, send)
+        request = _Bounded(bounds, receive, send)
         try:
             await self._app(scope, request.receive, request.send)
         except Exception:
             if not request.ended:
                 raise
 
-    def _too_large(self) -> _Verdict:
-        return _Verdict(
-            413,
-            "too_large",
-            "The request is too large.",
-            f"Send at most {self._max} bytes; the operator can raise max_body_bytes.",
-        )
-
-    def _too_slow(self) -> _Verdict:
-        return _Verdict(
-            408, "too_slow", "The request's body took too long.", f"Send it within {self._seconds:g} seconds."
-        )
-
 
 class _Bounded:
     """One request. After `ended` the application hears that the client left, and says nothing more."""
 
-    def __init__(self, limit: BodyLimit, receive: Receive, send: Send) -> None:
-        self._limit, self._receive, self._send = limit, receive, send
-        self._deadline = asyncio.get_running_loop().time() + limit._seconds
+    def __init__(self, bounds: BodyBounds, receive: Receive, send: Send) -> None:
+        self._bounds, self._receive, self._send = bounds, receive, send
+        self._deadline = asyncio.get_running_loop().time() + bounds.seconds
         self._bytes = 0
         self._whole = False
         self._started = False
@@ -232,12 +246,12 @@ class _Bounded:
             async with asyncio.timeout_at(self._deadline):
                 message = await self._receive()
         except TimeoutError:
-            return await self._end(self._limit._too_slow())
+            return await self._end(self._bounds.refuse_slow())
         if message["type"] == "http.request":
             self._bytes += len(message.get("body", b""))
             self._whole = not message.get("more_body", False)
-            if self._bytes > self._limit._max:
-                return await self._end(self._limit._too_large(), self._receive)
+            if self._bytes > self._bounds.max_bytes:
+                return await self._end(self._bounds.refuse_large(), self._receive)
         return message
 
     async def send(self, message: Message) -> None:

@@ -3,43 +3,28 @@
 A request's id comes from `X-Request-Id` where that is harmless text, and goes out in the same header. Every log line
 that is written while the request is served carries it, with the tenant once that is known; so does the one line at its
 end. Nothing that a person said is in any of them: the path is logged as its template.
-
-Also here: JSON as we take it, and from whom. Nothing is read before it is known who sends it. Two values under one
-name, text that is no Unicode and numbers that are none are refused where the standard library would shrug.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import secrets
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from contextvars import ContextVar
 from time import perf_counter
-from typing import Any
 
-import orjson
-from fastapi import Request
-from fastapi.routing import APIRoute
-from starlette.requests import ClientDisconnect
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from circumspect.errors import CircumspectError
 from circumspect.logs import JsonFormatter
-from circumspect.server.access import Door
-from circumspect.server.problems import HttpProblem, problem_response
+from circumspect.server.problems import problem_response
 from circumspect.stores.action_log import acting_from
 
 log = logging.getLogger("circumspect.http")
 
 _HARMLESS = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
 _context: ContextVar[dict[str, str] | None] = ContextVar("circumspect_request", default=None)
-DEEPEST = 100
-"""Levels of JSON within JSON. Deeper ones are an attack or an accident."""
 
 
 def add_log_context(**facts: str) -> None:
@@ -50,21 +35,23 @@ def add_log_context(**facts: str) -> None:
 
 
 class ServerFormatter(JsonFormatter):
-    FIELDS = ("method", "route", "status", "seconds")
+    FIELDS = ("request", "method", "route", "status", "seconds")
 
-    def format(self, record: logging.LogRecord) -> str:
+    def describe(self, record: logging.LogRecord) -> dict[str, object]:
+        attached = record.__dict__
         for name, value in (_context.get() or {}).items():
-            if not hasattr(record, name):
-                setattr(record, name, value)
-        line = orjson.loads(super().format(record))
-        line |= {name: getattr(record, name) for name in ("request", *self.FIELDS) if hasattr(record, name)}
-        return orjson.dumps(line).decode()
+            attached.setdefault(name, value)
+        line = super().describe(record)
+        return line | {name: attached[name] for name in self.FIELDS if name in attached}
 
 
 def configure_logs(level: str) -> None:
     """Our lines and uvicorn's, as JSON on standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(ServerFormatter())
+    # None of it is in our lines, and finding it out is half of what a line costs.
+    logging._srcfile = None
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     for name, least in (("circumspect", level.upper()), ("uvicorn", "WARNING")):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
@@ -143,113 +130,3 @@ class HeadAsGet:
         if scope["type"] == "http" and scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # a copy: by its own, the server knows that no body may follow
         await self.app(scope, receive, send)
-
-
-# --- JSON as we take it ---------------------------------------------------------------------------------------------
-
-
-def read_json(body: bytes) -> Any:
-    """The value, or an `HttpProblem` that says what is wrong with the body."""
-    if not body.strip():
-        raise HttpProblem(400, "bad_json", "The body is empty.", fix="Send one JSON object in UTF-8.")
-    try:
-        orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        if "depth" in error.msg:
-            raise _too_deep() from None
-        raise HttpProblem(
-            400,
-            "bad_json",
-            f"The body is not valid JSON (character {error.pos}).",
-            fix="Send one JSON object in UTF-8; text must be Unicode, without lone surrogates.",
-        ) from None
-    try:
-        value = json.loads(body, object_pairs_hook=_once)
-    except (RecursionError, ValueError) as error:
-        problem = str(error) if isinstance(error, _Twice) else "the body is nested too deeply or holds a huge number"
-        raise HttpProblem(
-            400, "bad_json", f"The body cannot be read: {problem}.", fix="Send each name once, and plain values."
-        ) from None
-    if _depth(value) > DEEPEST:
-        raise _too_deep()
-    return value
-
-
-def _too_deep() -> HttpProblem:
-    return HttpProblem(
-        400, "bad_json", f"The body is nested deeper than {DEEPEST} levels.", fix="Send a flatter value."
-    )
-
-
-class _Twice(ValueError):
-    pass
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise _Twice("a name occurs twice in one object")
-    return made
-
-
-def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level and depth <= DEEPEST:
-        depth += 1
-        below: list[Any] = []
-        for one in level:
-            if isinstance(one, dict):
-                below.extend(item for item in one.values() if isinstance(item, dict | list))
-            elif isinstance(one, list):
-                below.extend(item for item in one if isinstance(item, dict | list))
-        level = below
-    return depth
-
-
-class StrictRequest(Request):
-    async def json(self) -> Any:
-        return read_json(await self.body())
-
-
-class StrictRoute(APIRoute):
-    """A route whose JSON body is read by `read_json`, and only when every `Door` it depends on has let the caller in.
-    `APIRouter(route_class=StrictRoute)`."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-        doors = [one.call for one in self.dependant.dependencies if isinstance(one.call, Door)]
-
-        async def strict(request: Request) -> Response:
-            if "content-length" in request.headers or "transfer-encoding" in request.headers:
-                request = StrictRequest(request.scope, request.receive)
-                await _let_in(request, doors)
-                if self.body_field and not _is_json(request):
-                    raise HttpProblem(
-                        415,
-                        "unsupported_media_type",
-                        "The body is not sent as JSON.",
-                        fix="Send JSON, with the header `Content-Type: application/json`.",
-                    )
-            return await handler(request)
-
-        return strict
-
-
-def _is_json(request: Request) -> bool:
-    """Or nothing at all, which is another mistake."""
-    kind, _, form = request.headers.get("content-type", "").partition(";")[0].strip().lower().partition("/")
-    is_json = kind == "application" and (form == "json" or form.endswith("+json"))
-    return is_json or request.headers.get("content-length") == "0"
-
-
-async def _let_in(request: Request, doors: Sequence[Door[Any]]) -> None:
-    try:
-        for door in doors:
-            await door(request)
-    except CircumspectError:
-        # A client that is still sending would lose the answer, so what it sends is taken, within the limits for every
-        # body, and thrown away piece by piece.
-        with suppress(ClientDisconnect):
-            async for _ in request.stream():
-                pass
-        raise

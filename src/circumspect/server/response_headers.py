@@ -6,7 +6,8 @@ What the API answers is data about people: no cache keeps it, no page frames or 
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
+from collections.abc import Mapping
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 API_PATHS = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/mcp")
@@ -30,19 +31,24 @@ class ResponseHeaders:
     def __init__(self, app: ASGIApp, public_url: str | None = None) -> None:
         self.app = app
         https = (public_url or "").startswith("https://")
-        self.always = ALWAYS | ({"Strict-Transport-Security": HSTS} if https else {})
+        always = ALWAYS | ({"Strict-Transport-Security": HSTS} if https else {})
+        self._for_pages, self._for_programs = _encode(always), _encode(always | FOR_PROGRAMS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        wanted = self.always if is_page(scope["path"]) else self.always | FOR_PROGRAMS
+        wanted = self._for_pages if is_page(scope["path"]) else self._for_programs
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in wanted.items():
-                    headers.setdefault(name, value)
+                brought = message.get("headers", ())
+                names = {name.lower() for name, _ in brought}
+                message["headers"] = [*brought, *(one for one in wanted if one[0] not in names)]
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
+
+
+def _encode(headers: Mapping[str, str]) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((name.lower().encode(), value.encode()) for name, value in headers.items())

@@ -16,9 +16,10 @@ from starlette.responses import Response
 
 from circumspect.server.access import Principal
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.request_log import StrictRoute, add_log_context
+from circumspect.server.request_log import add_log_context
 from circumspect.server.schemas.bodies import ID, NO_NUL, PERSON_ID, TENANT, AnswerBody, AnswerPage, ProblemBody
 from circumspect.server.services import Services
+from circumspect.server.strict_routes import StrictRoute
 from circumspect.stores import action_log
 from circumspect.stores.codec import dumps
 from circumspect.stores.people import ListCursor

@@ -4,7 +4,7 @@ A turn belongs to no connection. Whoever asked may go away: it is finished and s
 `Idempotency-Key` then gets its result. When the server stops, turns in flight are waited for; one that takes too long
 is broken off, which the pipeline records, so that its key gets what became of it. Whoever waits is told so while there
 is still a connection to tell it by, even where something keeps its turn from ending. The arm of an experiment is drawn
-here and nowhere else, before the turn runs.
+here and nowhere else, before the turn runs, and here a conversation of the playground gets tools that do nothing.
 
 A key that comes again with other words is refused: the answer to the first would be taken for an answer to the second.
 """
@@ -23,9 +23,11 @@ from circumspect.ports import Listener
 from circumspect.server import telemetry
 from circumspect.server.experiment_turns import Experimenting
 from circumspect.server.metrics import Metrics
+from circumspect.server.rehearsing import rehearse
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore
 from circumspect.stores.codec import clean
+from circumspect.stores.rehearsals import is_rehearsal
 from circumspect.stores.tables import messages, turns
 from circumspect.values import ClientResults, Incoming, OutsideCall, TurnId, TurnResult
 
@@ -128,7 +130,10 @@ class Turns:
         after: Callable[[TurnResult], Awaitable[None]] | None,
     ) -> TurnResult:
         began = perf_counter()
-        trial = await self._experimenting.begin(incoming, setup) if self._experimenting else None
+        rehearsed = is_rehearsal(incoming.conversation)
+        if rehearsed:
+            setup = rehearse(setup, self._store)
+        trial = await self._experimenting.begin(incoming, setup) if self._experimenting and not rehearsed else None
         result = await (trial.run(_turn, listener) if trial else _turn(incoming, setup, listener))
         seconds = perf_counter() - began
         if result.turn == incoming.turn:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from circumspect.server.problems import HttpProblem
-from circumspect.server.stores.access import ROLES, OperatorRole
+from circumspect.server.stores.access import NO_ROLE, ROLES, HeldRole, OperatorRole
 from circumspect.server.stores.provisioning import ProvisionedOperator
 from circumspect.stores.codec import moment
 
@@ -23,8 +23,9 @@ _CONFIG = "urn:ietf:params:scim:schemas:core:2.0"
 KEPT = ("externalId", "displayName", "name", "emails")
 """What is kept of what a provider says of a person, and said back."""
 MOST_MEMBERS = 1000
-LEAST_ROLE: OperatorRole = "reviewer"
-_FILTER = re.compile(r'\s*(\w+)\s+eq\s+"((?:[^"\\]|\\.){0,400})"\s*', re.I)
+_EQUALS = re.compile(r'\s*(\w+)\s+eq\s+"((?:[^"\\]|\\.){0,400})"\s*', re.I)
+_MOST_CLAUSES = 3
+_MAIL = re.compile(r'emails\[type eq "(\w{1,40})"\]\.value', re.I)
 _MEMBER = re.compile(r'members\[value eq "([A-Za-z0-9_.-]{1,128})"\]', re.I)
 _NAME = 200
 
@@ -38,7 +39,20 @@ def with_scim_error(problem: Mapping[str, Any], status: int) -> Mapping[str, Any
     known = ("invalidFilter", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget", "invalidValue")
     kind = problem.get("code")
     said = {"schemas": [f"{_API}:Error"], "status": str(status), "detail": f"{problem['problem']} {problem['fix']}"}
-    return {**problem, **said, **({"scimType": kind} if kind in known else {})}
+    return {**said, **({"scimType": kind} if kind in known else {})}
+
+
+ERROR_SHAPE: dict[str, Any] = {
+    "type": "object",
+    "required": ["schemas", "status", "detail"],
+    "properties": {
+        "schemas": {"type": "array", "items": {"type": "string"}},
+        "status": {"type": "string"},
+        "scimType": {"type": "string"},
+        "detail": {"type": "string"},
+    },
+}
+"""Of whatever is refused (RFC 7644, 3.12): clients that know their schemas take nothing beside it."""
 
 
 # --- what is said ---------------------------------------------------------------------------------------------------
@@ -50,8 +64,8 @@ def show_user(one: ProvisionedOperator) -> dict[str, Any]:
         "id": one.id,
         "userName": one.name,
         "active": one.active,
-        "roles": [{"value": one.role, "primary": True}],
-        "groups": [{"value": one.role, "display": one.role}],
+        "roles": [{"value": one.role, "primary": True}] if one.role != NO_ROLE else [],
+        "groups": [{"value": one.role, "display": one.role}] if one.role != NO_ROLE else [],
         **{name: one.profile[name] for name in KEPT if name in one.profile},
         "meta": {
             "resourceType": "User",
@@ -61,16 +75,32 @@ def show_user(one: ProvisionedOperator) -> dict[str, Any]:
     }
 
 
-def show_group(role: OperatorRole, known: Sequence[ProvisionedOperator], *, members: bool = True) -> dict[str, Any]:
-    group: dict[str, Any] = {
+def show_group(role: OperatorRole, known: Sequence[ProvisionedOperator]) -> dict[str, Any]:
+    return {
         "schemas": [GROUP],
         "id": role,
         "displayName": role,
+        "members": [{"value": one.id, "display": one.name} for one in known if one.role == role],
         "meta": {"resourceType": "Group", "location": f"/scim/v2/Groups/{role}"},
     }
-    if members:
-        group["members"] = [{"value": one.id, "display": one.name} for one in known if one.role == role]
-    return group
+
+
+def pick(resource: Mapping[str, Any], wanted: str, left_out: str) -> dict[str, Any]:
+    """What of it a client asks for (`attributes`), or does not (`excludedAttributes`); its id comes with everything. A
+    part (`name.givenName`) is asked for with the whole, and is not left out alone."""
+    asked, excluded = _read_names(wanted), _read_names(left_out)
+    asked = {one.partition(".")[0] for one in asked}
+    always = ("schemas", "id")
+    return {
+        name: value
+        for name, value in resource.items()
+        if name in always or (name.lower() in asked if asked else name.lower() not in excluded)
+    }
+
+
+def _read_names(given: str) -> set[str]:
+    names = (one.strip().lower() for one in given.split(","))
+    return {one.removeprefix(f"{USER}:".lower()).removeprefix(f"{GROUP}:".lower()) for one in names if one}
 
 
 def show_page(found: Sequence[dict[str, Any]], start: int, count: int) -> dict[str, Any]:
@@ -86,15 +116,31 @@ def show_page(found: Sequence[dict[str, Any]], start: int, count: int) -> dict[s
 
 
 def matches(filter_: str | None, resource: Mapping[str, Any]) -> bool:
-    """`userName eq "…"` and its like for the attributes that providers look by; names in any case."""
-    if filter_ is None:
-        return True
-    found = _FILTER.fullmatch(filter_)
-    wanted = {"username": "userName", "externalid": "externalId", "displayname": "displayName", "id": "id"}
-    name = wanted.get(found[1].lower()) if found else None
-    if found is None or name is None:
-        raise refuse(400, "invalidFilter", "This filter is not supported.", 'Use `userName eq "…"`.')
-    value, own = re.sub(r"\\(.)", r"\1", found[2]), str(resource.get(name, ""))
+    """`userName eq "…"` and its like for the attributes that providers look by, several with `and`; names in any case.
+    Entra ID asks for `id eq "…" and members eq "…"` to see whether somebody is in a group."""
+    return filter_ is None or all(_equals(resource, *one) for one in _read_filter(filter_))
+
+
+def _read_filter(filter_: str) -> list[tuple[str, str]]:
+    known = {"username": "userName", "externalid": "externalId", "displayname": "displayName", "id": "id",
+             "members": "members"}  # fmt: skip
+    clauses: list[tuple[str, str]] = []
+    place = 0
+    while len(clauses) < _MOST_CLAUSES and (found := _EQUALS.match(filter_, place)) and found[1].lower() in known:
+        clauses.append((known[found[1].lower()], re.sub(r"\\(.)", r"\1", found[2])))
+        place = found.end()
+        if place == len(filter_):
+            return clauses
+        if filter_[place : place + 4].lower() != "and ":
+            break
+        place += 4
+    raise refuse(400, "invalidFilter", "This filter is not supported.", 'Use `userName eq "…"`.')
+
+
+def _equals(resource: Mapping[str, Any], name: str, value: str) -> bool:
+    if name == "members":
+        return any(one["value"] == value for one in resource.get(name, ()))
+    own = str(resource.get(name, ""))
     return own == value if name in ("id", "externalId") else own.casefold() == value.casefold()
 
 
@@ -111,32 +157,69 @@ CONFIG: dict[str, Any] = {
     ],
 }
 RESOURCE_TYPES: Sequence[dict[str, Any]] = [
-    {"schemas": [f"{_CONFIG}:ResourceType"], "id": name, "name": name, "endpoint": f"/{name}s", "schema": schema}
+    {
+        "schemas": [f"{_CONFIG}:ResourceType"],
+        "id": name,
+        "name": name,
+        "endpoint": f"/{name}s",
+        "schema": schema,
+        "meta": {"resourceType": "ResourceType", "location": f"/scim/v2/ResourceTypes/{name}"},
+    }
     for name, schema in (("User", USER), ("Group", GROUP))
 ]
 
 
-def _describe(name: str, kind: str = "string", *, many: bool = False, fixed: bool = False) -> dict[str, Any]:
-    mutability = "readOnly" if fixed else "readWrite"
-    return {"name": name, "type": kind, "multiValued": many, "required": name == "userName", "mutability": mutability}
+def _describe(
+    name: str,
+    kind: str = "string",
+    *parts: dict[str, Any],
+    many: bool = False,
+    fixed: bool = False,
+    exact: bool = False,
+    unique: bool = False,
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "type": kind,
+        "multiValued": many,
+        "required": name == "userName",
+        "caseExact": exact,
+        "mutability": "readOnly" if fixed else "readWrite",
+        "returned": "default",
+        "uniqueness": "server" if unique else "none",
+        **({"subAttributes": list(parts)} if parts else {}),
+    }
+
+
+def _describe_schema(id_: str, name: str, *attributes: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "schemas": [f"{_CONFIG}:Schema"],
+        "id": id_,
+        "name": name,
+        "attributes": list(attributes),
+        "meta": {"resourceType": "Schema", "location": f"/scim/v2/Schemas/{id_}"},
+    }
 
 
 SCHEMAS: Sequence[dict[str, Any]] = [
-    {
-        "id": USER,
-        "name": "User",
-        "attributes": [
-            _describe("userName"), _describe("active", "boolean"), _describe("displayName"),
-            _describe("name", "complex"),
-            _describe("emails", "complex", many=True), _describe("roles", "complex", many=True),
-            _describe("groups", "complex", many=True, fixed=True),
-        ],
-    },
-    {
-        "id": GROUP,
-        "name": "Group",
-        "attributes": [_describe("displayName", fixed=True), _describe("members", "complex", many=True)],
-    },
+    _describe_schema(
+        USER, "User",
+        _describe("userName", unique=True), _describe("active", "boolean"), _describe("displayName"),
+        _describe("name", "complex", *(_describe(one) for one in ("formatted", "givenName", "familyName"))),
+        _describe("emails", "complex", *map(_describe, ("value", "type")), _describe("primary", "boolean"), many=True),
+        _describe(
+            "roles", "complex", _describe("value") | {"canonicalValues": list(ROLES)},
+            _describe("primary", "boolean", fixed=True), many=True,
+        ),
+        _describe(
+            "groups", "complex", _describe("value", fixed=True), _describe("display", fixed=True), many=True, fixed=True
+        ),
+    ),
+    _describe_schema(
+        GROUP, "Group",
+        _describe("displayName", fixed=True, unique=True),
+        _describe("members", "complex", _describe("value", exact=True), _describe("display", fixed=True), many=True),
+    ),
 ]  # fmt: skip
 
 
@@ -179,15 +262,26 @@ def _set(base: ProvisionedOperator, path: str, value: Any) -> ProvisionedOperato
             return replace(base, role=_read_role(value))
         case "externalid" | "displayname" | "emails" | "name":
             known = next(one for one in KEPT if one.lower() == name)
-            if path.lower() != name:  # a part of it, which nobody here looks at
-                return base
-            kept = {**base.profile, known: _keep(known, value)}
+            whole = path.lower() == name or path.lower() == f"{USER}:{name}".lower()
+            kept = {**base.profile, known: _keep(known, value if whole else _put_part(base.profile, path, value))}
             return replace(base, profile={key: item for key, item in kept.items() if item is not None})
         case "id" | "meta" | "groups" | "password":
             if name == "id":
                 return base
             raise refuse(400, "mutability", f"`{name}` is not set here.", "Roles are groups; people sign in elsewhere.")
     return base  # of what we do not keep, nothing is said
+
+
+def _put_part(profile: Mapping[str, Any], path: str, value: Any) -> Any:
+    """A name or the e-mail addresses with one part changed: `name.familyName`, `emails[type eq "work"].value`."""
+    path = path.removeprefix(f"{USER}:")
+    if path.lower().startswith("name."):
+        return {**profile.get("name", {}), path[5:]: value}
+    mails, found = profile.get("emails", []), _MAIL.fullmatch(path)
+    if found is None:
+        return mails
+    others = [one for one in mails if not (isinstance(one, Mapping) and one.get("type") == found[1])]
+    return [*others, {"type": found[1], "primary": not others, "value": value}] if value is not None else others
 
 
 def _read_name(value: Any) -> str:
@@ -208,9 +302,9 @@ def _read_flag(value: Any) -> bool:
     raise refuse(400, "invalidValue", "`active` is true or false.")
 
 
-def _read_role(value: Any) -> OperatorRole:
+def _read_role(value: Any) -> HeldRole:
     if value is None or value == []:
-        return LEAST_ROLE
+        return NO_ROLE
     one = value[0] if isinstance(value, list) and len(value) == 1 else value
     return read_role(one.get("value") if isinstance(one, Mapping) else one)
 
@@ -240,6 +334,8 @@ def read_members(operations: Sequence[Mapping[str, Any]], now: frozenset[str]) -
             if "members" not in value:
                 continue  # `{"id": …, "displayName": …}`, as Okta sends it
             value, path = value["members"], "members"
+        if path.lower() == "externalid":
+            continue  # a provider's own name for the group, which is ours
         if path.lower() != "members":
             raise refuse(400, "invalidPath", "Of a group, only its members change.")
         now = _apply(verb, now, None if value is None else list_members(value))

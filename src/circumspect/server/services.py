@@ -21,6 +21,7 @@ from circumspect.server.directory import Directory
 from circumspect.server.experiment_resources import StoredResources
 from circumspect.server.experiment_turns import Experimenting
 from circumspect.server.metrics import Metrics
+from circumspect.server.open_streams import OpenStreams
 from circumspect.server.page_setups import Pages
 from circumspect.server.request_limits import Limiter, open_limiter
 from circumspect.server.running_turns import Turns
@@ -53,6 +54,7 @@ class Services:
     experimenting: Experimenting
     shadowing: Shadowing
     seen_tools: SeenTools
+    streams: OpenStreams
 
 
 @asynccontextmanager
@@ -64,14 +66,16 @@ async def open_services(
     clock, ids, metrics = clock or SystemClock(), ids or RandomIds(), metrics or Metrics()
     async with AsyncExitStack() as opened:
         vault = open_vault(settings)
-        store = await SqlStore.open(settings.database, min_free_bytes=settings.min_free_bytes)
+        store = await SqlStore.open(
+            settings.database, min_free_bytes=settings.min_free_bytes, lock_seconds=settings.lock_seconds
+        )
         opened.push_async_callback(store.close)
         limiter = open_limiter(settings)
         opened.push_async_callback(limiter.close)
         library = Library(store, embedder=open_embedder(settings.embeddings) if settings.embeddings else None)
         directory = Directory(store, settings, vault, clock, ids, library=library)
         opened.push_async_callback(directory.close)
-        resources = StoredResources(store, library, model_seconds=settings.model_seconds)
+        resources = StoredResources(store, library, models=directory.model_settings)
         opened.push_async_callback(resources.close)
         experimenting = Experimenting(store, resources, clock, embedder=library.embedder)
         opened.push_async_callback(experimenting.close)
@@ -82,12 +86,12 @@ async def open_services(
         pages = Pages(directory, library, settings)
         lanes = open_lanes(settings, metrics)
         evaluations = EvaluationRunner(
-            store, clock, ids, reading=lanes.documents, computing=lanes.reports, limits=lanes.limits
+            store, clock, ids, reading=lanes.documents, computing=lanes.reports, limits=lanes.limits, watch=metrics
         )
         opened.push_async_callback(evaluations.close)
         yield Services(
             settings, store, library, directory, pages, vault, limiter, clock, ids, metrics, turns, evaluations,
-            lanes, experimenting, shadowing, SeenTools(store, clock),
+            lanes, experimenting, shadowing, SeenTools(store, clock), OpenStreams(),
         )  # fmt: skip
 
 

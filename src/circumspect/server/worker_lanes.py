@@ -17,19 +17,19 @@ from circumspect.server.config import Settings
 @dataclass(frozen=True)
 class Lanes:
     policies: Lane
-    """Policies, checked and compared."""
+    """Policies, checked in processes of their own, and compared."""
     documents: Lane
     """Documents of evaluations, read in processes of their own."""
     pages: Lane
     """Web pages that come as HTML, likewise."""
     transcripts: Lane
-    """Audits."""
+    """Audits, in processes of their own."""
     reports: Lane
     """Statistics of experiments, and criteria that are decided by heuristics."""
     trials: Lane
     """Policies, tried on stored conversations."""
     limits: ReadingLimits
-    """What reading one document or page may take."""
+    """What reading one document, page, policy or set of transcripts may take."""
 
 
 def open_lanes(settings: Settings, watch: LaneWatch) -> Lanes:

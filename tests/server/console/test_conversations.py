@@ -87,7 +87,12 @@ def test_the_chat_is_what_the_user_saw_until_the_switch_shows_the_inside(browsin
         for kind in ("assessment", "policy", "critique", "tool"):
             assert page.locator(f".step.{kind}").count() > 0, kind
         assert page.locator("svg rect.fa").count() > 0
-        assert "DESTRUCTIVE_NO_CONFIRM" in page.inner_text("main")
+        code = page.locator(".badge[data-code=DESTRUCTIVE_NO_CONFIRM]").first
+        assert code.inner_text() == "Irreversible, not confirmed"
+        code.hover()
+        page.wait_for_selector("#tip:not([hidden])")
+        assert page.inner_text("#tip").split("\n")[-1] == "DESTRUCTIVE_NO_CONFIRM"
+        assert "DESTRUCTIVE_NO_CONFIRM" not in page.inner_text("main")
         colours = {
             kind: page.locator(f".step.{kind}").first.evaluate("one => getComputedStyle(one).borderInlineStartColor")
             for kind in ("assessment", "critique")
@@ -187,8 +192,8 @@ def test_two_thousand_messages_open_at_once_and_are_read_in_pieces(browsing: Bro
 def _long_conversation(connection: sa.Connection, id_: str, many: int) -> None:
     now = time.time()
     row: dict[str, Any] = {
-        "tenant": "shop", "id": id_, "mode": "adaptive", "language": "en", "next_seq": many, "lease_until": 0.0,
-        "calls": False, "created_at": now - many, "updated_at": now,
+        "tenant": "shop", "id": id_, "mode": "adaptive", "drawn": True, "language": "en", "next_seq": many,
+        "lease_until": 0.0, "calls": False, "created_at": now - many, "updated_at": now,
     }  # fmt: skip
     insert(connection, conversations, row)
     rows = [

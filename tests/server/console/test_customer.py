@@ -7,11 +7,15 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from html import unescape
 from typing import Any
 
 import httpx
 import pytest
 import sqlalchemy as sa
+from tests.patience import wait_until
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 from tests.server.house import say
 
@@ -21,7 +25,7 @@ from circumspect.server.stores import tenants
 from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore
 from circumspect.stores.tables import messages, plans
-from circumspect.values import TenantId
+from circumspect.values import Plan, TenantId
 
 NAUGHTY = "<script>window.pwned=1</script><img src=x onerror=window.pwned=1>{{ 7*7 }}"
 PAGES = ("/customer", "/customer?days=90", "/customer/conversations")
@@ -52,7 +56,8 @@ def entered(page: Any, house: ConsoleHouse, tenant: str) -> None:
 def test_every_page_can_be_used_by_everyone(
     browsing: Browsing, house: ConsoleHouse, tenant: str, language: str, theme: str, width: int
 ) -> None:
-    with browsing.as_("", language=language, theme=theme, width=width) as page:
+    quota = 0 if width == 360 else 1_000_000
+    with limited(house, tenant, quota), browsing.as_("", language=language, theme=theme, width=width) as page:
         page.goto("/customer/login")
         assert serious(page) == []
         entered(page, house, tenant)
@@ -61,6 +66,7 @@ def test_every_page_can_be_used_by_everyone(
             page.goto(path)
             assert serious(page) == [], path
             assert overflow(page) <= 0, path
+            assert page.locator("#quota").count() == (path != "/customer/conversations")
         page.click("tbody a >> nth=0")
         page.wait_for_selector(".bubble.user")
         assert serious(page) == []
@@ -107,6 +113,86 @@ def test_how_it_reasons_is_shown_only_where_it_does(house: ConsoleHouse) -> None
         assert 'data-figure="messages"' in page
         assert 'id="reasoning"' not in page
         assert "Second opinions" not in page
+
+
+@contextmanager
+def limited(house: ConsoleHouse, tenant: str, quota: int) -> Iterator[None]:
+    """The tenant's plan has so many messages a month."""
+
+    async def limit(store: SqlStore) -> Plan:
+        plan = next(one.plan for one in await store.tenants() if one.id == tenant)
+        await store.tx(tenants.put_plan, replace(plan, quota=quota))
+        return plan
+
+    before = house.stored(limit)
+    try:
+        yield
+    finally:
+        house.stored(lambda store: store.tx(tenants.put_plan, before))
+
+
+def count_answered(house: ConsoleHouse, tenant: str) -> int:
+    """Messages of this month as the turns themselves have them, not as the counts do."""
+    month = datetime.now(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()
+    counted = sa.text(
+        "SELECT COUNT(*) FROM turns t JOIN messages m ON m.tenant = t.tenant AND m.conversation = t.conversation "
+        "AND m.seq = t.first_seq AND m.role = 'user' WHERE t.tenant = :tenant AND t.status = 'done' "
+        "AND t.started_at >= :month AND CAST(t.result AS TEXT) NOT LIKE '%QUOTA_REACHED%'"
+    )
+    values = {"tenant": tenant, "month": month}
+    return int(house.stored(lambda store: store.tx(lambda one: one.execute(counted, values).scalar_one())))
+
+
+def read_quota(page: str) -> str:
+    (found,) = re.findall(r'data-figure="quota">(.*?)</strong>', page)
+    return re.sub(r"[\u2066-\u2069]", "", unescape(found))
+
+
+def test_the_quota_of_the_plan_is_shown_with_what_is_used_of_it(house: ConsoleHouse) -> None:
+    """Talks of its own, because the sample's usage was not made by turns."""
+    made = "INSERT INTO tenants (id, plan, name, language, config, settings, revision) SELECT 'small', 'tiny', name, "
+    made += "language, config, settings, 1 FROM tenants WHERE id = 'shop'"
+
+    async def add(store: SqlStore) -> None:
+        await store.put_plan(Plan("tiny", "adaptive"))
+        await store.tx(lambda connection: connection.execute(sa.text(made)))
+
+    house.stored(add)
+    chat = house.key("small", "chat")
+    talk = house.conversation(chat)
+    for text in ("hello", "cancel order 12345", "no"):
+        say(chat, talk, text)
+    with admitted(house, "small") as client:
+        assert 'id="quota"' not in client.get("/customer").text
+        used = count_answered(house, "small")
+        assert used == 3
+        with limited(house, "small", used + 1):
+            page = client.get("/customer").text
+            assert read_quota(page) == f"{used} of {used + 1}"
+            assert "All of them are used" not in page
+            assert say(chat, talk, "hello again")["outcome"] == "answered"
+            wait_until(lambda: "QUOTA_REACHED" in say(chat, talk, "hello once more")["reason_codes"], pause=0.2)
+            page = client.get("/customer").text
+            assert read_quota(page) == f"{count_answered(house, 'small')} of {used + 1}"
+            assert "All of them are used" in page
+        with limited(house, "small", 0):
+            page = client.get("/customer").text
+            assert read_quota(page).endswith(" of 0")
+            assert 'max="1"' in page
+    with admitted(house, "shop") as others:
+        assert 'id="quota"' not in others.get("/customer").text
+
+
+@pytest.mark.parametrize(
+    ("tenant", "said", "reached"),
+    [("shop-he", "מתוך 0", "כולן נוצלו"), ("shop-ru", "из 0", "Все использованы")],
+)
+def test_the_quota_is_told_in_the_customers_language(house: ConsoleHouse, tenant: str, said: str, reached: str) -> None:
+    with limited(house, tenant, 0), admitted(house, tenant) as client:
+        language = tenant.removeprefix("shop-")
+        page = client.get("/customer", headers={"Accept-Language": language}).text
+    assert said in read_quota(page)
+    assert reached in page
 
 
 def test_a_customer_sees_nothing_internal_and_nothing_of_others(house: ConsoleHouse) -> None:

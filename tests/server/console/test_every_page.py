@@ -6,10 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.server.console.building import Browsing, overflow, serious
+from tests.server.console.building import Browsing, ConsoleHouse, overflow, serious
 
 PAGES = {
-    "overview": "/",
+    "queue": "/",
+    "overview": "/overview",
+    "find": "/find?q=order",
     "conversations": "/conversations",
     "conversation": "/conversations/shop/demo-shop-001",
     "inside": "/conversations/shop-he/demo-shop-he-002?debug=1",
@@ -27,7 +29,7 @@ PAGES = {
     "nothing": "/conversations/shop/there-is-none",
 }
 LOOKS = [("en", "light"), ("he", "dark")]
-ONE_LOOK = {"experiments": 0, "shadow": 1, "difference": 0, "prompt": 1}
+ONE_LOOK = {"find": 1, "experiments": 0, "shadow": 1, "difference": 0, "prompt": 1}
 """Pages whose pieces are all on others: one of the looks is enough."""
 CASES = [
     *((name, *look) for name in PAGES for look in LOOKS if name not in ONE_LOOK or look == LOOKS[ONE_LOOK[name]]),
@@ -67,6 +69,17 @@ def test_a_page_is_small_and_asks_for_little(browsing: Browsing) -> None:
         assert sum(sizes) < 200_000, sum(sizes)
 
 
+@pytest.mark.parametrize("language", ["en", "he", "ru"])
+def test_no_page_is_larger_than_sixty_kilobytes(house: ConsoleHouse, language: str) -> None:
+    """Without packing: how far a page is from its reader is not ours to choose."""
+    paths = [path for path in PAGES.values() if not path.startswith("@")]
+    paths += ["/overview?days=90", "/usage", "/experiments/demo-careful", "/policies/shop", "/tenants/shop", "/log"]
+    with house.visitor("root") as visitor:
+        visitor.cookies.set("circumspect_language", language)
+        sizes = {path: len(visitor.get(path).content) for path in paths}
+    assert {path: size for path, size in sizes.items() if size > 60_000} == {}
+
+
 def test_the_sign_in_page_can_be_used_by_everyone(browsing: Browsing) -> None:
     for language, theme in LOOKS:
         with browsing.as_("", language=language, theme=theme, width=360) as page:
@@ -79,6 +92,7 @@ def test_the_sign_in_page_can_be_used_by_everyone(browsing: Browsing) -> None:
     "path",
     [
         "/",
+        "/overview",
         "/conversations",
         "/escalations",
         "/approvals",

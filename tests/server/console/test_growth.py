@@ -23,7 +23,9 @@ from circumspect.stores import SqlStore
 from circumspect.values import TenantId
 
 FEW, MANY = 200, 2000
-RARE = 1007
+WALK = 700
+"""Hundreds of steps that the bounds below allow to a filter."""
+RARE = 7
 """Its conversation has a word and a reason that few have."""
 FILTERS = (
     "",
@@ -39,6 +41,9 @@ FILTERS = (
     "language=he",
     "mode=standard",
     "held=1",
+    "fate=prevented",
+    "fate=waiting",
+    "fate=waiting&days=7",
     "critique=1",
     "context=1",
     "days=7",
@@ -55,8 +60,17 @@ FILTERS = (
 PAGES = (
     *(f"/conversations?{wanted}" for wanted in FILTERS),
     "/",
-    "/?days=90",
     "/?tenant=shop",
+    "/?kind=unknown&assignee=@me",
+    "/?snoozed=1&assignee=@nobody",
+    "/queue/escalation/esc-turn-shop-00000007-1/next",
+    "/queue/escalation/esc-turn-shop-00000007-1/previous",
+    "/escalations/esc-turn-shop-00000007-1",
+    "/find?q=order",
+    f"/find?q=zebra{RARE}",
+    "/overview",
+    "/overview?days=90",
+    "/overview?tenant=shop",
     "/usage",
     f"/usage?period={time.strftime('%Y-%m', time.gmtime())}",
     "/escalations",
@@ -83,6 +97,9 @@ ROUTES = (
     "/v1/escalations?state=open",
     "/v1/escalations?state=resolved",
     "/v1/escalations?tenant=shop",
+    "/v1/work",
+    "/v1/work?tenant=shop&holder=noa",
+    "/v1/work?snoozed=true",
     "/v1/approvals",
     "/v1/approvals?tenant=shop",
     "/v1/evaluations",
@@ -123,6 +140,9 @@ class GrownHouse(ConsoleHouse):
         else:
             with self.visitor(name) as client:
                 answer = client.get(path)
+                if path.startswith("/queue/"):
+                    assert answer.status_code == 303, (path, answer.text)
+                    return
         assert answer.status_code == 200, (path, answer.text)
 
 
@@ -169,4 +189,11 @@ def test_ten_times_as_much_stored_is_not_more_work(tmp_path: Path) -> None:
                         house.ask(name, path)
                         tries.append(steps.count - before)
                     worked.setdefault((name, path), []).append(min(tries))
-    assert {which: each for which, each in worked.items() if each[1] > 1.5 * each[0] + 50} == {}
+    assert {which: each for which, each in worked.items() if each[1] > bound_steps(which[1], each[0])} == {}
+
+
+def bound_steps(path: str, few: int) -> float:
+    """As much as with few, and half as much again. A filtered list looks at `MOST_WALKED` conversations before it gives
+    up, or lists what is rare: that is its bound, and where few are stored it may not come to it."""
+    same = 1.5 * few + 50
+    return max(same, WALK) if path.startswith("/conversations?") else same

@@ -17,12 +17,22 @@ from circumspect.lab.trials.estimates import ArmData
 from circumspect.lab.trials.measures import METRICS
 from circumspect.lab.trials.rollout import _TABLE, Rollout, next_step
 from circumspect.lab.trials.statistics import ArmSplit, ComparisonPlan, Guard, Stop, compare
-from circumspect.server.console import i18n
-from circumspect.server.console.charts import Series, WaterfallSpan, donut, draw_stacked_bars, line, ticks, waterfall
+from circumspect.reasons import ReasonCode
+from circumspect.server.console import i18n, navigation, pages
+from circumspect.server.console.charts import (
+    Series,
+    WaterfallSpan,
+    donut,
+    draw_sparkline,
+    draw_stacked_bars,
+    line,
+    ticks,
+    waterfall,
+)
 from circumspect.server.console.i18n import Translator, keys, pick_language
-from circumspect.server.console.lab_sentences import translate_sentence
+from circumspect.server.console.lab_sentences import translate_lab_sentence
 from circumspect.server.console.rendering import _build_language_context, environment, link, pretty, visible
-from circumspect.values import LANGUAGES
+from circumspect.values import LANGUAGES, Language
 
 ROOT = Path(circumspect.server.console.__file__).parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -156,6 +166,39 @@ def test_the_package_contains_htmx() -> None:
     assert version, "reinstall the package: pip install -e . copies htmx into it"
 
 
+def test_every_icon_that_a_page_names_is_one_that_the_build_draws() -> None:
+    assert pages, "they register themselves"
+    drawn = set((ROOT / "icons.txt").read_text("utf-8").split())
+    texts = "".join(path.read_text("utf-8") for path in TEMPLATES)
+    named = set(re.findall(r'(?:\bicon|\bempty)\("([a-z0-9-]+)"', texts)) | {one.icon for one in navigation._ENTRIES}
+    assert named - {""} <= drawn
+    assert {"inbox", "sun", "moon"} <= named
+
+
+@pytest.mark.parametrize("language", ["en", "he", "ru"])
+def test_no_two_pages_call_a_text_the_same(language: Language) -> None:
+    """All files of a language make one bundle: the second of a name would be shown in place of the first."""
+    seen: dict[str, str] = {}
+    for page, names in keys(language).items():
+        twice = {name: seen[name] for name in names if name in seen}
+        assert not twice, (page, twice)
+        seen |= dict.fromkeys(names, page)
+
+
+@pytest.mark.parametrize("language", ["en", "he", "ru"])
+def test_every_reason_code_has_a_name_of_a_few_words(language: Language) -> None:
+    names = {code: Translator(language).reason_name(code) for code in ReasonCode}
+    assert {code: name for code, name in names.items() if len(name) > 40 or name == code} == {}
+    assert len(set(names.values())) == len(names)
+
+
+def test_a_line_of_days_begins_where_reading_does_and_leaves_gaps() -> None:
+    assert draw_sparkline([0, None, 2, 4], 4) == "M0.0 22.5M66.7 12.0L100.0 1.5"
+    assert draw_sparkline([1, 2], 4) == "M0.0 17.2L100.0 12.0", "lower where another line is higher"
+    assert draw_sparkline([1, 2], 2, rtl=True).startswith("M100.0")
+    assert draw_sparkline([3], 3) == draw_sparkline([0, 0, None], 0) == ""
+
+
 def test_numbers_and_plurals_are_written_as_the_language_does() -> None:
     assert Translator("en").number(12345) == "12,345"
     assert Translator("ru").number(12345).replace("\xa0", " ") == "12 345"
@@ -206,10 +249,10 @@ def test_every_sentence_of_the_ladder_and_of_guards_has_words_of_ours() -> None:
     assert len({step.why for step in steps}) == len(_TABLE), "each line of the ladder speaks once"
     for why in (*(step.why for step in steps), *(stop.why for stop in stops)):
         for language in (one for one in LANGUAGES if "experiments.ftl" in keys(one)):
-            said = translate_sentence(why, Translator(language))
+            said = translate_lab_sentence(why, Translator(language))
             assert not said.english, why
             assert language == "en" or not re.search("unit|guard|control|person", said.text), said
-    assert translate_sentence("Something new.", Translator("he")).english
+    assert translate_lab_sentence("Something new.", Translator("he")).english
 
 
 def test_marks_that_turn_letters_around_are_spelt_out() -> None:

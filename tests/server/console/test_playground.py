@@ -1,11 +1,18 @@
-"""The playground: a real conversation with any tenant, and what goes on inside beside it."""
+"""The playground: a rehearsed conversation with any tenant, in which nothing happens, and what goes on inside beside it."""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
+from tests.server.house import say
+
+from circumspect.stores import SqlStore
+from circumspect.values import TenantId
 
 NAUGHTY = "<script>window.pwned=1</script><img src=x onerror=window.pwned=1>{{ 7*7 }}"
 
@@ -44,6 +51,85 @@ def test_a_call_is_played_to_its_end_with_its_steps_beside_it(browsing: Browsing
         conversation = page.url.rpartition("/")[2]
     log = house.operator("root").get("/v1/admin/log?tenant=shop").json()["items"]
     assert {"by": "noa", "action": "playground", "subject": conversation}.items() <= log[0].items()
+
+
+def count(house: ConsoleHouse, query: str) -> int:
+    with closing(sqlite3.connect(house.settings.database.removeprefix("sqlite:///"))) as database:
+        return int(database.execute(query).fetchone()[0])
+
+
+def status_of(house: ConsoleHouse, order: str) -> str:
+    """As a user hears it from the shop's own tool."""
+    key = house.key("shop", "chat")
+    return str(say(key, house.conversation(key), f"where is order {order}?")["reply"])
+
+
+def test_a_confirmed_call_is_not_made_and_the_page_says_where_its_result_is_from(
+    browsing: Browsing, house: ConsoleHouse
+) -> None:
+    before = status_of(house, "12346")
+    with browsing.as_("noa") as page:
+        begin(page, "shop")
+        play(page, "cancel order 12346")
+        page.wait_for_selector("#choice:not([hidden])")
+        page.click("[data-answer=approve]")
+        agents(page, 2)
+        assert "12346" in page.locator("#said .bubble.agent .text").nth(1).inner_text()
+        page.wait_for_selector("#inside .step.tool >> text=not made")
+        source = page.get_attribute("#inside .step.tool p a", "href")
+        page.goto(source)
+        page.wait_for_selector(".step.tool >> text=cancel_order")
+        assert page.locator("text=not made").count() == 0, "that one was"
+    assert status_of(house, "12346") == before
+
+
+def test_a_program_that_writes_into_the_playground_does_nothing_either(browsing: Browsing, house: ConsoleHouse) -> None:
+    before = status_of(house, "12347")
+    with browsing.as_("noa") as page:
+        begin(page, "shop")
+        conversation = page.url.rpartition("/")[2]
+    client = house.key("shop", "chat")
+    say(client, conversation, "cancel order 12347")
+    assert say(client, conversation, "yes")["outcome"] == "acted"
+    assert status_of(house, "12347") == before
+
+
+@pytest.mark.parametrize(("named", "rehearsed"), [("playground-mine", True), ("PLAYGROUND-mine", False)])
+def test_what_does_not_count_does_not_happen_either_whoever_names_a_conversation(
+    house: ConsoleHouse, named: str, rehearsed: bool
+) -> None:
+    client, before = house.key("shop", "chat"), status_of(house, "12345")
+    assert client.post("/v1/conversations", json={"id": named}).status_code == 201
+    say(client, named, "cancel order 12345")
+    assert say(client, named, "yes")["outcome"] == "acted"
+    assert (status_of(house, "12345") == before) is rehearsed
+    since = house.app.state.services.clock.now() - timedelta(days=1)
+
+    async def recent(store: SqlStore) -> set[str]:
+        return {one.conversation for one in await store.recent_executions(TenantId("shop"), ("cancel_order",), since)}
+
+    assert (named in house.stored(recent)) is not rehearsed
+
+
+def test_nobody_is_called_from_the_playground(browsing: Browsing, house: ConsoleHouse) -> None:
+    queries = ("SELECT count(*) FROM escalations", "SELECT count(*) FROM outbox")
+    before = [count(house, one) for one in queries]
+    with browsing.as_("noa") as page:
+        begin(page, "shop")
+        play(page, "I want to talk to a person")
+        agents(page, 1)
+    assert [count(house, one) for one in queries] == before
+
+
+def test_what_was_rehearsed_does_not_count_against_the_limits_of_users(house: ConsoleHouse) -> None:
+    tenant, tools = TenantId("shop"), ("cancel_order",)
+    since = house.app.state.services.clock.now() - timedelta(days=1)
+
+    async def recent(store: SqlStore) -> set[str]:
+        return {one.conversation for one in await store.recent_executions(tenant, tools, since)}
+
+    assert count(house, "SELECT count(*) FROM tool_executions WHERE conversation LIKE 'playground-%'") > 0
+    assert not [one for one in house.stored(recent) if one.startswith("playground-")]
 
 
 def test_a_yes_typed_in_one_window_does_not_answer_what_another_was_asked(

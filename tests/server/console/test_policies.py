@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from html import unescape
@@ -9,18 +10,24 @@ from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sa
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 
 from circumspect.lab.replay.flips import BacktestSummary
 from circumspect.policy.load import load
-from circumspect.server.console.pages.policies import text_diff
 from circumspect.server.console.policy_trial import TrialProgress, trial
+from circumspect.server.console.text_diff import MOST_COMPARED, text_diff
 from circumspect.server.stores import policies
 from circumspect.server.stores.policies import PolicyVersion
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId
 
 PAYLOAD = '<img src=x onerror="document.title=1"><script>document.title=2</script>{{7*7}}</textarea><b id=out>'
+SELECTED = """() => {
+  const view = globalThis.policyEditor?.view, area = document.getElementById("text");
+  if (!view) return area.value.slice(area.selectionStart, area.selectionEnd);
+  return view.state.sliceDoc(view.state.selection.main.from, view.state.selection.main.to);
+}"""
 STRICTER = "  cancel_order: {deny: Not before the audit is over.}\n"
 
 
@@ -35,7 +42,7 @@ def in_force(house: ConsoleHouse, tenant: str = "shop") -> PolicyVersion:
 
 def put(house: ConsoleHouse, text: str, tenant: str = "shop", **form: Any) -> httpx.Response:
     with house.visitor("root") as visitor:
-        said = {"text": text, "if_version": in_force(house, tenant).version, **form}
+        said = {"text": text, "if_version": in_force(house, tenant).version, "typed": tenant, **form}
         return visitor.post(f"/policies/{tenant}", data=said, headers=SAME)
 
 
@@ -54,11 +61,8 @@ def test_a_mistake_is_told_with_its_line_while_one_types(browsing: Browsing) -> 
         assert "Line 4" in finding
         assert "confrim" in finding
         assert page.inner_text("#told") == "Correct the mistakes first."
-        page.click("#checked [data-line]")
-        selected = page.evaluate(
-            "(area => area.value.slice(area.selectionStart, area.selectionEnd))(document.getElementById('text'))"
-        )
-        assert selected.strip().startswith("cancel_order:")
+        page.click("#checked [data-shows-line]")
+        assert page.evaluate(SELECTED).strip().startswith("cancel_order:")
         page.fill("#text", text)
         page.wait_for_selector("#checked .notice.good")
 
@@ -83,7 +87,7 @@ def test_a_policy_is_tried_on_stored_conversations_before_it_holds(browsing: Bro
         page.wait_for_selector("#trial .case")
         assert page.is_hidden("#trial-progress")
         assert "now held" in page.inner_text("#trial")
-        assert "TOOL_DENIED" in page.inner_text("#trial")
+        assert page.locator("#trial table [data-code=TOOL_DENIED]").count() > 0
         assert in_force(house) == before, "trying changes nothing"
         link = page.get_attribute("#trial .case a", "href")
         assert link is not None
@@ -93,6 +97,40 @@ def test_a_policy_is_tried_on_stored_conversations_before_it_holds(browsing: Bro
         assert page.is_visible("#trial-old")
         page.goto(link)
         assert page.is_visible(f"#{link.split('#')[1]}.step.policy")
+
+
+def try_text(house: ConsoleHouse, text: str, tenant: str = "shop") -> str:
+    """What is said at last."""
+    with house.visitor("root") as visitor:
+        answer = visitor.post(f"/policies/{tenant}/trial", data={"text": text, "most": "200"}, headers=SAME)
+        return json.loads(answer.text.splitlines()[-1])["html"]
+
+
+def test_the_text_in_force_changes_nothing_however_often_it_is_tried(house: ConsoleHouse) -> None:
+    before = in_force(house)
+    tried = try_text(house, stricter(before.text))
+    assert 'class="case"' in tried
+    assert f"Compared with version {before.version}" in tried
+    assert put(house, stricter(before.text)).status_code == 303
+    again = try_text(house, stricter(before.text))
+    assert 'class="case"' not in again
+    assert "Nothing would be decided otherwise than under the version in force." in again
+    assert f"Compared with version {before.version + 1}" in again
+    assert put(house, before.text).status_code == 303
+
+
+def test_what_cannot_be_replayed_is_counted_beside_the_result_with_the_way_out(house: ConsoleHouse) -> None:
+    async def forget_words(store: SqlStore) -> int:
+        return await store.tx(
+            lambda connection: (
+                connection.execute(sa.text("DELETE FROM messages WHERE tenant = 'shop-ru' AND role = 'user'")).rowcount
+            )
+        )
+
+    assert house.stored(forget_words)
+    said = try_text(house, in_force(house, "shop-ru").text, "shop-ru")
+    assert 'id="unreplayed"' in said
+    assert "A part of the conversation is not stored. <strong>Keep conversations longer" in said
 
 
 def test_the_trial_says_how_far_it_is_and_stops_at_its_bound(house: ConsoleHouse) -> None:
@@ -173,6 +211,9 @@ def test_two_editors_do_not_overwrite_each_other(browsing: Browsing, house: Cons
         assert page.input_value("#text") == mine, "nothing was lost"
         assert "is switched off" in page.inner_text("[role=alert]")
         page.click("button.primary")
+        # Switching on what was switched off meanwhile loosens it.
+        page.fill("input[name=typed]", "shop")
+        page.click("button.danger")
         page.wait_for_selector(".notice.good[role=status]")
         assert in_force(house).text == mine
     put(house, before.text)
@@ -182,8 +223,8 @@ def test_who_may_not_change_reads(browsing: Browsing, house: ConsoleHouse) -> No
     with browsing.as_("rita") as page:
         page.goto("/policies")
         page.click("main a[href='/policies/shop']")
-        page.wait_for_selector("main pre")
-        assert "cancel_order" in page.inner_text("main pre")
+        page.wait_for_selector("main .lines")
+        assert "cancel_order" in page.inner_text("main .lines")
         assert page.query_selector("#text, [data-trial], form[method=post][action^='/policies']") is None
         page.select_option("#tool", "refund")
         page.wait_for_url("**tool=refund")
@@ -265,6 +306,28 @@ def test_a_text_diff_marks_what_came_and_went() -> None:
     lines = text_diff("a\nb\nc\n", "a\nB\nc\n")
     assert lines == [("place", "@@ -1,3 +1,3 @@"), ("same", " a"), ("removed", "-b"), ("added", "+B"), ("same", " c")]
     assert text_diff("a", "a") == []
+
+
+def test_a_text_diff_names_the_lines_of_the_texts_and_not_of_what_was_compared() -> None:
+    old = [f"line {number}" for number in range(1, 101)]
+    new = [*old[:49], "another", *old[50:]]
+    found = text_diff("\n".join(old), "\n".join(new))
+    assert found[0] == ("place", "@@ -47,7 +47,7 @@")
+    assert [line for kind, line in found if kind in ("removed", "added")] == ["-line 50", "+another"]
+    assert len(found) == 9
+
+
+def test_long_texts_that_share_little_are_shown_and_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+    diff = difflib.unified_diff
+    monkeypatch.setattr(difflib, "unified_diff", lambda a, b, **more: compared.append(len(a)) or diff(a, b, **more))
+    old = [f"# {number % 199}" for number in range(10 * MOST_COMPARED)]
+    found = text_diff("\n".join(["same", *old]), "\n".join(["same", *reversed(old)]))
+    assert found[0] == ("place", f"@@ -1,{len(old) + 1} +1,{len(old) + 1} @@")
+    assert sum(kind == "removed" for kind, _ in found) == sum(kind == "added" for kind, _ in found) == len(old) + 1
+    assert compared == []
+    assert len(text_diff("\n".join([*old, "x", *old]), "\n".join([*old, "y", *old]))) == 9
+    assert max(compared) < 10
 
 
 def test_line_ends_of_a_browser_are_no_change(house: ConsoleHouse) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -18,8 +19,10 @@ from circumspect.server.config import Settings
 from circumspect.server.console import pages
 from circumspect.server.console.conversation_search import ConversationFilter, find, tool_names
 from circumspect.server.console.conversation_story import read_story
-from circumspect.server.console.figures import figures
+from circumspect.server.console.figures import Figures, TurnSums, figures
+from circumspect.server.console.i18n import Translator
 from circumspect.server.console.live_updates import read_hint_states
+from circumspect.server.console.overview_tiles import build_tiles
 from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.stores import SqlStore, action_log, prompts
 from circumspect.stores.people import ListCursor, get_conversation
@@ -32,6 +35,8 @@ WANTED = {
     "reason": (ConversationFilter(reason="MISSING_PARAM", days=30), None),
     "tool": (ConversationFilter(tool="refund"), None),
     "held": (ConversationFilter(held=True), None),
+    "prevented": (ConversationFilter(fate="prevented", days=30), None),
+    "done": (ConversationFilter(fate="done", language="he"), "shop-he"),
     "critique": (ConversationFilter(critique=True, language="he"), "shop-he"),
     "words": (ConversationFilter(q="Отменить"), "shop-ru"),
     "percent": (ConversationFilter(q="100%_"), "nobody"),
@@ -103,10 +108,38 @@ async def test_figures_add_up(store: SqlStore) -> None:
     assert found.total.turns == sum(day.turns for day in found.days.values()) > 20
     assert sum(found.total.outcomes.values()) == found.total.turns
     assert found.total.standard_tokens > found.total.tokens * 0.5
-    assert dict(found.held)["DESTRUCTIVE_NO_CONFIRM"] > 0
+    assert dict(found.prevented)["DESTRUCTIVE_NO_CONFIRM"] > 0
     of_each = [await store.tx(figures, [TenantId(name)], since, NOW, {}) for name in ("shop", "shop-he", "shop-ru")]
     assert sum(one.total.turns for one in of_each) == found.total.turns
     assert (await store.tx(figures, [], since, NOW, {})).total.turns == 0
+
+
+async def test_two_periods_beside_one_another_share_no_turn(store: SqlStore) -> None:
+    whole = await store.tx(figures, None, NOW - timedelta(days=40), NOW, {})
+    middle = next(day for day, sums in reversed(whole.days.items()) if sums.turns)
+    begins = datetime.combine(middle, time(), UTC)
+    newer = await store.tx(figures, None, begins, NOW, {})
+    older = await store.tx(figures, None, NOW - timedelta(days=40), begins - timedelta(days=1), {}, is_over=True)
+    assert newer.total.turns + older.total.turns == whole.total.turns
+    assert newer.prevented_count + older.prevented_count == whole.prevented_count
+    assert newer.escalations + older.escalations == whole.escalations
+    assert min(newer.total.turns, older.total.turns) > 0
+    assert sum(day.prevented for day in whole.days.values()) == whole.prevented_count
+    assert sum(day.escalations for day in whole.days.values()) == whole.escalations
+
+
+async def test_a_tile_says_what_was_before_and_by_how_much_it_changed() -> None:
+    def of(turns: int, criticised: int) -> Figures:
+        sums = TurnSums(turns=turns, criticised=criticised)
+        return Figures(sums, {NOW.date(): sums}, 0, Counter(), (), ())
+
+    tiles = {one.name: one for one in build_tiles(of(150, 30), of(100, 25), Translator("en"))}
+    assert (tiles["turns"].was, tiles["turns"].change, tiles["turns"].rose) == ("100", "50%", 1)
+    assert (tiles["critique"].was, tiles["critique"].change, tiles["critique"].rose) == ("25.0%", "5.0 points", -1)
+    assert tiles["context"].rose == 0
+    new = {one.name: one for one in build_tiles(of(150, 30), of(0, 0), Translator("en"))}
+    assert (new["turns"].was, new["turns"].change, new["turns"].rose) == ("0", "", 1)
+    assert {new[name].was for name in ("critique", "escalation", "tokens")} == {""}
 
 
 async def test_a_story_knows_where_arguments_came_from(store: SqlStore) -> None:

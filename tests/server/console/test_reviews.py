@@ -26,7 +26,7 @@ def reviewed(house: ConsoleHouse) -> str:
     client = house.key("shop")
     facts = {"claim": {"kind": f"trip {EVIL}", "submitted": "2026-04-05"}, "trip": {"last_day": "2026-03-06"}}
     asked: dict[str, Any] = {
-        "case": {"id": f"case {EVIL}", "facts": facts},
+        "case": {"id": f"case {EVIL}", "facts": facts, "documents": [{"name": "letter", "text": f"I was ill {EVIL}"}]},
         "criteria": [
             {"id": "K-1", "text": "The claim was submitted in time.", "facts": ["claim.submitted", "trip.last_day"]}
         ],
@@ -44,7 +44,9 @@ def test_a_verdict_leads_to_its_quote_in_the_document(browsing: Browsing, review
         page.goto("/reviews")
         page.click(f"a[href='/reviews/{reviewed}']")
         page.wait_for_selector("mark")
+        assert page.inner_text("section .criterion") == "The claim was submitted in time."
         assert "within 30 days" in page.locator("mark").first.inner_text()
+        assert page.get_by_text(f"I was ill {EVIL}").is_visible()
         page.click("blockquote a")
         assert "#quote-" in page.url
         assert page.locator(page.url[page.url.index("#") :]).count() == 1
@@ -71,7 +73,7 @@ def test_a_reviewer_corrects_a_verdict_and_it_says_who_and_why(browsing: Browsin
         page.locator("section details summary").last.click()
         assert page.locator("select[name=status]").input_value() == "NOT_MET"
         assert overflow(page) <= 0
-        page.locator("select[name=status]").select_option("MET")
+        page.locator("select[name=status]").select_option("UNCERTAIN")
         page.locator("form[action$=corrections] button").click()
         page.wait_for_selector("section .notice.good")
         assert "noa" in page.locator("section .notice").inner_text()

@@ -17,10 +17,13 @@ OPEN = {
     ("GET", "/login/oidc"),
     ("GET", "/login/oidc/callback"),
     ("GET", "/login/oidc/out"),
+    ("POST", "/login/oidc/backchannel"),
     ("GET", "/login/second"),
     ("POST", "/login/second"),
     ("POST", "/login/passkey"),
     ("POST", "/login/passkey/ask"),
+    ("GET", "/begin"),
+    ("POST", "/begin"),
 }
 """For people who have not signed in."""
 FILLED = {
@@ -31,7 +34,13 @@ FILLED = {
     "did": "take",
     "experiment_id": "exp_none",
     "turn_id": "turn_none",
+    "operator": "opr_none",
     "notification_id": "esc-none:0",
+    "subject": "escalation",
+    "item_id": "esc_none",
+    "way": "next",
+    "version": "1",
+    "seq": "1",
 }
 FORM = {
     "hash": "x",
@@ -41,6 +50,7 @@ FORM = {
     "seen": "x",
     "share": "0.1",
     "winner": "control",
+    "note": "x",
 }
 
 

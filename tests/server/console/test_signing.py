@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from tests.server.console.building import SAME, Browsing, ConsoleHouse
 from tests.server.house import PASSWORD, Running
 
+from circumspect.server import credentials
 from circumspect.server.session_cookies import COOKIE
+from circumspect.server.stores import access
+from circumspect.server.stores.access import NO_ROLE, OperatorRow
 
 
 def test_who_is_not_signed_in_is_sent_to_sign_in_and_comes_back(browsing: Browsing) -> None:
@@ -40,6 +45,20 @@ def test_signing_in_never_leads_to_another_site(house: ConsoleHouse, next_: str)
         said = {"name": "noa", "password": PASSWORD, "next": next_}
         answer = visitor.post("/login", data=said, headers=SAME)
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_a_person_without_a_role_can_sign_out(house: ConsoleHouse) -> None:
+    nobody = OperatorRow("op-nobody", "nobody", NO_ROLE, None, time.time())
+    house.stored(lambda store: store.tx(access.add_operator, nobody, credentials.hash_password(PASSWORD)))
+    with house.visitor("nobody") as visitor:
+        refused = visitor.get("/")
+        assert refused.status_code == 403
+        assert 'action="/logout"' in refused.text
+        left = visitor.post("/logout", headers=SAME)
+        assert (left.status_code, left.headers["location"]) == (303, "/login")
+        assert f'{COOKIE}=""' in left.headers["set-cookie"]
+        again = visitor.get("/")  # with the cookie all the same
+        assert again.headers["location"].startswith("/login"), "the sign-in itself has ended"
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -149,3 +168,11 @@ def test_headers_keep_pages_to_themselves(house: ConsoleHouse) -> None:
             visitor.get("/healthz").headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
         )
         assert visitor.get("/v1/nothing").headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("path", ["/login", "/login/second", "/policies/shop", "/language"])
+def test_a_form_of_separators_is_refused_before_anybody_reads_it(house: ConsoleHouse, path: str) -> None:
+    headers = {**SAME, "Content-Type": "application/x-www-form-urlencoded"}
+    with house.visitor("") as stranger:
+        assert stranger.post(path, content=b"&" * 900_000, headers=headers).status_code == 413
+        assert stranger.post(path, content=b"name=a&" * 500, headers=headers).status_code != 413

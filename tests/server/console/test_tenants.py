@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.stores import postgres_server
 from circumspect.demo.demo_data import seed_demo
 from circumspect.knowledge.read_document import read_document
 from circumspect.policy.load import load
+from circumspect.prompts import load_default_prompt
 from circumspect.server.console.pages import tenants as page_module
 from circumspect.server.console.pages.tenants import compare_modes, tool_row
 from circumspect.server.stores import access, tenants
@@ -24,6 +26,7 @@ from circumspect.server.stores.tenants import TenantRow
 from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore, knowledge
 from circumspect.stores.admin import UsageRow
+from circumspect.stores.tables import turns
 from circumspect.values import Plan, TenantId, ToolSpec
 
 PAYLOAD = '<img src=x onerror="document.title=1"><script>document.title=2</script>{{7*7}}'
@@ -75,10 +78,12 @@ def test_the_share_of_adaptive_conversations_is_moved(
 def test_a_tenant_goes_to_a_standard_plan_and_the_slider_says_why_it_rests(
     browsing: Browsing, house: ConsoleHouse, as_before: TenantRow
 ) -> None:
-    with browsing.as_("root") as page:
+    with browsing.as_("root", expected=("409",)) as page:
         page.goto("/tenants/shop")
         page.select_option("select[name=plan]", "free")
         page.click("form[action='/tenants/shop'] button")
+        page.fill("#typed", "shop")
+        page.click("button.danger")
         page.wait_for_selector(".notice.good[role=status]")
         assert page.is_disabled("#share")
         assert "plan's mode is standard" in page.inner_text("main")
@@ -89,15 +94,76 @@ def test_a_tenant_goes_to_a_standard_plan_and_the_slider_says_why_it_rests(
 def test_the_mode_of_a_plan_is_switched_for_all_who_have_it(
     browsing: Browsing, house: ConsoleHouse, as_before: TenantRow
 ) -> None:
-    with browsing.as_("root") as page:
+    before = as_before.tenant.plan
+    with browsing.as_("root", expected=("409",)) as page:
         page.goto("/tenants")
         form = page.locator("form", has=page.locator("input[name=name][value=pro]"))
         form.locator("select").select_option("standard")
         form.locator("input[name=multiplier]").fill("1.5")
         form.locator("button").click()
+        page.wait_for_selector("#typed")
+        said = page.inner_text("main")
+        assert "shop-ru" in said
+        assert "cancel_order" in said
+        assert row_of(house).tenant.plan == before, "one click changes nothing"
+        page.fill("#typed", "pro")
+        page.click("button.danger")
         page.wait_for_selector(".notice.good[role=status]")
-    assert row_of(house).tenant.plan == Plan("pro", "standard", 1.5)
-    assert row_of(house, "shop-ru").tenant.plan.mode == "standard"
+        assert row_of(house).tenant.plan == Plan("pro", "standard", 1.5)
+        assert row_of(house, "shop-ru").tenant.plan.mode == "standard"
+        page.click("form.notice button")
+        page.wait_for_selector(".notice.good[role=status]")
+    assert row_of(house).tenant.plan == before, "taken back as it was"
+
+
+def test_what_a_plan_affects_is_what_the_database_says(house: ConsoleHouse, as_before: TenantRow) -> None:
+    since = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=30)
+
+    def count(connection: sa.Connection) -> tuple[int, int]:
+        mine = [turns.c.tenant.in_(["shop", "shop-he", "shop-ru"]), turns.c.started_at >= since.timestamp()]
+        ended = sa.select(sa.func.count(turns.c.id)).where(*mine, turns.c.outcome.is_not(None))
+        return connection.scalar(ended) or 0, connection.scalar(ended.where(turns.c.outcome == "acted")) or 0
+
+    async def look(store: SqlStore) -> tuple[int, int]:
+        return await store.tx(count)
+
+    messages, acted = house.stored(look)
+    assert messages > acted > 0
+    with house.visitor("root") as visitor:
+        answer = visitor.post("/plans", data={"name": "pro", "mode": "standard"}, headers=SAME)
+    assert answer.status_code == 409
+    assert f"{messages} messages, {acted} of them with something done" in answer.text
+    assert row_of(house) == as_before
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"mode": "adaptive", "multiplier": "2"}, 303),  # costs something, takes nothing away
+        ({"mode": "adaptive", "quota": "10"}, 409),
+        ({"mode": "standard"}, 409),
+        ({"mode": "standard", "typed": "Pro"}, 409),
+        ({"mode": "standard", "name": "nobody-has-it"}, 303),
+    ],
+)
+def test_a_plan_asks_for_its_name_when_it_takes_something_away(
+    house: ConsoleHouse, as_before: TenantRow, change: dict[str, str], status: int
+) -> None:
+    with house.visitor("root") as visitor:
+        assert visitor.post("/plans", data={"name": "pro", **change}, headers=SAME).status_code == status
+
+
+def test_a_share_of_nothing_asks_for_the_name_as_a_standard_plan_does(
+    house: ConsoleHouse, as_before: TenantRow
+) -> None:
+    said = {"plan": "pro", "language": "en", "share": "0"}
+    with house.visitor("root") as visitor:
+        asked = visitor.post("/tenants/shop", data=said, headers=SAME)
+        assert asked.status_code == 409
+        assert "no second opinion" in asked.text
+        assert row_of(house) == as_before
+        assert visitor.post("/tenants/shop", data={**said, "typed": "shop"}, headers=SAME).status_code == 303
+    assert row_of(house).tenant.adaptive_share == 0
 
 
 def test_who_has_some_tenants_changes_no_plan(house: ConsoleHouse, as_before: TenantRow) -> None:
@@ -201,7 +267,7 @@ def test_another_site_changes_no_tenant(house: ConsoleHouse, path: str, site: st
     assert (row_of(house), keys_of(house)) == (before, keys)
 
 
-def test_tools_and_secrets_are_shown_and_never_edited(house: ConsoleHouse) -> None:
+def test_secrets_are_shown_by_name_and_the_page_of_a_tenant_edits_no_tools(house: ConsoleHouse) -> None:
     async def seal(store: SqlStore) -> None:
         sealed = open_vault(house.settings).seal("the value of the secret")
         await store.tx(access.put_secret, SHOP, "crm_token", sealed, time.time())
@@ -213,8 +279,9 @@ def test_tools_and_secrets_are_shown_and_never_edited(house: ConsoleHouse) -> No
     assert "the value of the secret" not in page
     posts = {route.path for route in page_module.router.routes if "POST" in route.methods}  # type: ignore[attr-defined]
     assert not [path for path in posts if re.search("tool|secret|setting|document|business", path)]
-    names = set(re.findall(r'<(?:input|select|textarea)[^>]* name="([^"]+)"', page))
-    assert names <= {"plan", "language", "share", "name", "days", "scopes", "next"}
+    main = page[page.index("<main") : page.index("</main>")]
+    names = set(re.findall(r'<(?:input|select|textarea)[^>]* name="([^"]+)"', main))
+    assert names <= {"plan", "language", "share", "name", "days", "scopes", "file", "id"}
 
 
 def test_tools_say_what_they_do_and_what_is_asked_before(house: ConsoleHouse) -> None:
@@ -230,6 +297,44 @@ def test_tools_say_what_they_do_and_what_is_asked_before(house: ConsoleHouse) ->
     gone = tool_row(ToolSpec("old", effect="destructive"), policy, SHOP, frozenset())
     assert (gone.denied, gone.confirm, gone.enabled) == ("Gone.", "always", False)
     assert tool_row(ToolSpec("new"), policy, SHOP, None).cap is None
+
+
+def test_how_turns_are_run_is_shown_as_the_file_says_it(house: ConsoleHouse, as_before: TenantRow) -> None:
+    shipped = load_default_prompt("standard").id
+    said = {
+        "confirm_seconds": 600,
+        "escalate_failures": True,
+        "hand_over_apologies": True,
+        "review": {"controller": "heuristic"},
+        "temperatures": {"draft": 0.5},
+        "prompts": {"standard": shipped},
+        "understanding": {
+            "profile": "service",
+            "ignore": ["advice"],
+            "topics": [{"name": "warranty", "phrases": ["warrant*", PAYLOAD]}],
+        },
+    }
+
+    async def put(store: SqlStore) -> None:
+        await store.tx(tenants.put, as_before.tenant, {**(as_before.settings or {}), **said})
+
+    house.stored(put)
+    with house.visitor("root") as visitor:
+        page = visitor.get("/tenants/shop").text
+        card = page.split('id="choices-title"')[1].split("</section>")[0]
+        rows = {
+            key: unescape(value)
+            for key, value in re.findall(r'<code dir="ltr">([\w.]+)</code></td><td>(.*)</td>', card)
+        }
+        assert visitor.get(re.findall(r'href="([^"]+)"', rows["prompts.standard"])[0]).status_code == 200
+    assert rows["confirm_seconds"] == "<bdi>600</bdi>"
+    assert rows["escalate_failures"] == "<bdi>true</bdi>"
+    assert rows["hand_over_apologies"] == "<bdi>true</bdi>"
+    assert rows["review.controller"] == "<bdi>heuristic</bdi>"
+    assert rows["temperatures.draft"] == "<bdi>0.5</bdi>"
+    assert rows["understanding.ignore"] == "<bdi>advice</bdi>"
+    assert rows["understanding.topics.1.name"] == "<bdi>warranty</bdi>"
+    assert PAYLOAD not in card
 
 
 def _used(mode: Any, messages: int, tokens: int, cost: float) -> UsageRow:

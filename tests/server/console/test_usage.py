@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,13 +13,18 @@ import pytest
 import sqlalchemy as sa
 from tests.server.console.building import Browsing, ConsoleHouse, overflow, serious
 
+from circumspect.reasons import ReasonCode
 from circumspect.server.console.i18n import Translator
 from circumspect.server.console.pages.usage import Total, _charts, totals
 from circumspect.server.schemas.admin import UsageRowShown
-from circumspect.stores import SqlStore
+from circumspect.stores import SqlStore, labels
 from circumspect.stores.admin import UsageRow
+from circumspect.stores.day_counts import count_turn
+from circumspect.stores.evaluation_usage import count_verdict
+from circumspect.stores.labels import LabelKind, LabelRow
+from circumspect.stores.measures import list_measures
 from circumspect.stores.tables import usage
-from circumspect.values import TenantId
+from circumspect.values import Plan, TenantId, Usage
 
 MODEL = '=cmd|"<img src=x onerror=document.title=1>"'
 
@@ -106,7 +112,7 @@ def test_a_period_that_is_none_is_refused(house: ConsoleHouse, period: str) -> N
 
 def test_an_empty_period_says_so_and_an_unknown_grouping_is_the_first(house: ConsoleHouse) -> None:
     with house.visitor("noa") as visitor:
-        assert "Nothing was used in this period." in visitor.get("/usage?period=2999-12").text
+        assert "Nothing was used in this period" in visitor.get("/usage?period=2999-12").text
         assert "Messages by month" in visitor.get("/usage?by=nothing").text
 
 
@@ -129,6 +135,28 @@ def row(mode: str = "adaptive", model: str = "m", period: str = "2026-01", **mor
         TenantId("shop"), period, mode, model, values["messages"], values["critiques"], 0, 0, 1,  # type: ignore[arg-type]
         values["input_tokens"], values["output_tokens"], values["cost"], values["cost"],
     )  # fmt: skip
+
+
+def test_reviews_of_cases_have_a_table_by_controller(house: ConsoleHouse) -> None:
+    used = {"model": None, "model_calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0, "seconds": 0.5}
+
+    async def reviewed(store: SqlStore) -> None:
+        for status in ("MET", "UNCERTAIN", "UNCERTAIN", "UNCERTAIN"):
+            result = {"status": status, "controller": "heuristic", "usage": used}
+            await store.tx(count_verdict, "shop", result, 1_700_000_000.0, 1.0)
+
+    house.stored(reviewed)
+    with house.visitor("noa") as visitor:
+        page = visitor.get("/usage?tenant=shop&period=2023-11").text
+        assert "Reviews of cases" in page
+        assert "Without a model" in page
+        assert re.search(r"75(\.0)?.?%", page)
+        table = visitor.get("/usage/evaluations.csv?tenant=shop&period=2023-11").text.splitlines()
+    assert table[0].startswith("tenant,period,controller,model,verdicts")
+    assert table[1].startswith("shop,2023-11,heuristic,,4,1,0,3,0.75")
+    with house.visitor("theirs") as visitor:
+        assert visitor.get("/usage/evaluations.csv?tenant=shop").status_code == 404
+        assert "heuristic" not in visitor.get("/usage/evaluations.csv").text
 
 
 def test_what_adaptive_mode_does_is_set_against_adaptive_messages() -> None:
@@ -181,3 +209,45 @@ def test_the_page_of_usage_can_be_used_by_everyone(
             for width in (1440, 768, 360):
                 page.set_viewport_size({"width": width, "height": 900})
                 assert overflow(page) <= 0, (path, width)
+
+
+def test_thumbs_apologies_and_saved_searches_have_a_table(house: ConsoleHouse) -> None:
+    shop, when = TenantId("shop"), datetime(2023, 11, 14, tzinfo=UTC)
+
+    def give(connection: sa.Connection, id_: str, kind: LabelKind, at: datetime) -> None:
+        row = LabelRow(shop, id_, f"c-{id_}", None, kind, None, None, None, None, "train", "x", at.timestamp())
+        labels.put(connection, row)
+
+    def add(connection: sa.Connection) -> None:
+        for number in range(3):
+            give(connection, f"up{number}", "thumbs_up", when)
+        give(connection, "down", "thumbs_down", when)
+        give(connection, "later", "thumbs_down", datetime(2023, 12, 1, tzinfo=UTC))
+        for codes in ((ReasonCode.APOLOGY_LOOP, ReasonCode.SEARCH_SAVED), (ReasonCode.SEARCH_SAVED,)):
+            count_turn(connection, shop, when, "answered", Usage("adaptive"), codes)
+
+    house.stored(lambda store: store.tx(add))
+    (found,) = house.stored(lambda store: store.tx(list_measures, frozenset({shop}), "2023-11"))
+    assert (found.thumbs_up, found.thumbs_down, found.satisfaction) == (3, 1, 0.75)
+    assert (found.apology_loops, found.searches_saved) == (1, 2)
+    assert house.stored(lambda store: store.tx(list_measures, frozenset({TenantId("shop-he")}), "2023-11")) == []
+    with house.visitor("noa") as visitor:
+        page = visitor.get("/usage?tenant=shop&period=2023-11").text
+    assert "How content users were" in page
+    assert re.search(r"75.?%", page)
+
+
+def test_quotas_of_the_month_have_a_table_with_what_is_used(house: ConsoleHouse) -> None:
+    async def limit(store: SqlStore) -> Plan:
+        plan = next(one.plan for one in await store.tenants() if one.id == "shop")
+        await store.put_plan(replace(plan, quota=4_321, message_price=0.02))
+        return plan
+
+    with house.visitor("noa") as visitor:
+        assert "Quotas of this month" not in visitor.get("/usage?tenant=shop").text
+        before = house.stored(limit)
+        page = visitor.get("/usage?tenant=shop").text
+        house.stored(lambda store: store.put_plan(before))
+    assert "Quotas of this month" in page
+    assert "4,321" in page
+    assert "$0.02" in page

@@ -82,6 +82,7 @@ def test_a_call_is_confirmed_by_a_button_and_runs_once(browser: Any, house: Widg
         frame.wait_for_function("() => document.querySelectorAll('.said.agent').length === 3")
         quiet(frame)
         assert frame.is_hidden("#choice")
+        assert frame.locator(".said.user p").all_inner_texts() == ["cancel order 12345", "Yes"]
         conversation = kept(frame)["conversation"]
     ran = house.key("shop", "read").get(f"/v1/conversations/{conversation}/messages?internal=true").json()["items"]
     assert [one["meta"].get("state") for one in ran if one["kind"] == "tool"].count("succeeded") >= 1

@@ -53,7 +53,7 @@ def test_everything_that_is_wrong_is_said_at_once_with_its_line_and_what_to_do(r
         "tenant.yaml:7: 'retention_days': input should be greater than or equal to 1",
         "tenant.yaml:8: item 1 of 'redact': this is not a regular expression",
         "tenant.yaml:10: 'python' is not written as it should be",
-        "tenant.yaml:11: item 2 of 'tools': write exactly one of python, http, mcp and client",
+        "tenant.yaml:11: item 2 of 'tools': write exactly one of python, http, mcp, business and client",
     ):
         assert any(line.startswith(start) for line in lines), lines
     assert len(lines) == 7

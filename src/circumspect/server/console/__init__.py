@@ -19,12 +19,12 @@ def install(app: FastAPI) -> None:
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.staticfiles import StaticFiles
 
     from circumspect.server.console.live_updates import Hub
     from circumspect.server.console.page_routes import render_status
     from circumspect.server.console.pages import ROUTERS, VISITORS
     from circumspect.server.console.security import PageHeaders
+    from circumspect.server.console.static_files import PackedFiles
     from circumspect.server.path_prefix import put_outermost
     from circumspect.server.response_headers import is_page
 
@@ -33,7 +33,7 @@ def install(app: FastAPI) -> None:
     app.state.live = Hub()
     for router in (*ROUTERS, *VISITORS):
         app.include_router(router)
-    app.mount("/static", StaticFiles(packages=[("circumspect.server.console", "static")]), name="static")
+    app.mount("/static", PackedFiles(packages=[("circumspect.server.console", "static")]), name="static")
     app.add_middleware(PageHeaders)
     put_outermost(app)
     api = app.exception_handlers.get(HTTPException)

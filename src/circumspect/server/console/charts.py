@@ -45,6 +45,8 @@ class ChartLabel:
     x: float
     y: float
     anchor: str = "middle"
+    scale: bool = False
+    """It is of the scale beside the plot, which stays in sight while the plot is moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Chart:
     """The same numbers as a table."""
     edges: tuple[float, float] = (0, 0)
     """Where the rules begin and end."""
+    margin: float = LEFT
+    """How broad the scale beside it is."""
 
 
 def ticks(highest: float, about: int = 4) -> list[float]:
@@ -126,6 +130,23 @@ def line(names: Sequence[str], series: Sequence[Series], *, rtl: bool = False, w
     )
 
 
+def draw_sparkline(values: Sequence[float | None], highest: float, *, rtl: bool = False) -> str:
+    """A path through the values from zero up, in a box of 100 by 24 as high as the highest; empty where there is no
+    line to draw."""
+    known = [value for value in values if value is not None]
+    if len(known) < 2 or not max(known):
+        return ""
+    step, scale, path, drawing = 100 / (len(values) - 1), 21 / highest, "", False
+    for at, value in enumerate(values):
+        if value is None:
+            drawing = False
+            continue
+        x = 100 - at * step if rtl else at * step
+        path += f"{'L' if drawing else 'M'}{x:.1f} {22.5 - value * scale:.1f}"
+        drawing = True
+    return path
+
+
 def donut(parts: Sequence[tuple[str, float, str, str]], *, rtl: bool = False) -> Chart:
     """Parts are (name, value, look, link). They run clockwise, or the other way round in right-to-left languages."""
     total, size, outer, inner = sum(value for _, value, _, _ in parts), 200.0, 92.0, 58.0
@@ -157,7 +178,7 @@ class WaterfallSpan:
 def waterfall(spans: Sequence[WaterfallSpan]) -> Chart:
     name_width, bar, gap = 150.0, 18.0, 6.0
     end = max((one.begin + one.seconds for one in spans), default=0) or 1.0
-    room = WIDTH - name_width - 70
+    room = WIDTH - name_width - 190
     shapes, labels = [], []
     for at, one in enumerate(spans):
         y = at * (bar + gap) + 4
@@ -230,7 +251,11 @@ def _vertical(highest: float, rtl: bool, width: float) -> tuple[float, list[Char
     scale = (HEIGHT - TOP - BOTTOM) / marks[-1]
     places = tuple(round(HEIGHT - BOTTOM - mark * scale, 1) for mark in marks)
     x, anchor = (width - LEFT + 8, "start") if rtl else (LEFT - 8, "end")
-    return scale, [ChartLabel(_plain(mark), x, y + 4, anchor) for mark, y in zip(marks, places, strict=True)], places
+    return (
+        scale,
+        [ChartLabel(_plain(mark), x, y + 4, anchor, True) for mark, y in zip(marks, places, strict=True)],
+        places,
+    )
 
 
 def _x(at: int, slot: float, count: int, rtl: bool) -> float:

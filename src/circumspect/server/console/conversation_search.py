@@ -18,12 +18,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.holds import PREVENTED
 from circumspect.journal import ReplyEvent, read_event
 from circumspect.server.console.figures import match_tenants
 from circumspect.stores import codec
 from circumspect.stores.codec import clean
 from circumspect.stores.people import ListCursor, VisibleTenants, newest_first
-from circumspect.stores.search_tables import turn_marks
+from circumspect.stores.search_tables import held_calls, turn_marks
 from circumspect.stores.tables import KNOWN, conversations, messages, tenants, tools, turns
 from circumspect.stores.turn_marks import CONTEXT, CRITIQUE, HELD, mark_reason, mark_tool
 from circumspect.stores.word_search import has_words, list_conversations_with, split_words
@@ -44,6 +45,8 @@ class ConversationFilter:
     days: int = 0
     on: str = ""
     """One day, as YYYY-MM-DD."""
+    fate: str = ""
+    """What became of a call that was held: one of `holds.FATES`, or `prevented` for what would have been wrong."""
     held: bool = False
     critique: bool = False
     context: bool = False
@@ -97,6 +100,8 @@ class _Condition:
     """Queries for tenant and conversation of its members, each along an index."""
     holds: sa.ColumnElement[bool]
     """The same, asked of a row of `conversations`."""
+    is_text: bool = False
+    """Listing reads whatever begins like a word, and has more in it than holds."""
 
 
 MOST_LISTED = 5_000
@@ -119,9 +124,9 @@ def find(
     holds = [one.holds for one in conditions]
     rows, further = _walk(connection, seen, recent, holds, after, limit, AT_ONCE)
     if further is not None and (listed := _list_smallest(connection, conditions)) is not None:
-        rows, further = _keep(connection, listed, [*recent, *holds]), None
-        if after is not None:
-            rows = [row for row in rows if (row.updated_at, row.id) < (after.at, after.id)]
+        members, of = listed
+        others = [one.holds for one in conditions if one is not of or one.is_text]
+        rows, further = _keep(connection, members, [*recent, *others], after, limit), None
         rows = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)[:limit]
     elif further is not None:
         more, further = _walk(connection, seen, recent, holds, further, limit - len(rows), MOST_WALKED - AT_ONCE)
@@ -155,23 +160,37 @@ def _walk(
 
 
 def _keep(
-    connection: sa.Connection, places: Iterable[tuple[str, str]], holds: Sequence[sa.ColumnElement[bool]]
+    connection: sa.Connection,
+    places: Iterable[tuple[str, str]],
+    holds: Sequence[sa.ColumnElement[bool]],
+    after: ListCursor | None = None,
+    limit: int | None = None,
 ) -> list[Any]:
-    """Of these conversations, the rows for which everything holds."""
+    """Of these conversations, the rows for which everything holds; with a limit, a page's worth out of each few."""
     rows: list[Any] = []
     for tenant, members in groupby(sorted(places), key=itemgetter(0)):
         ids = [id_ for _, id_ in members]
         for start in range(0, len(ids), AT_ONCE):
             some = (conversations.c.tenant == tenant, conversations.c.id.in_(ids[start : start + AT_ONCE]))
-            rows += connection.execute(sa.select(conversations).where(*some, *holds))
+            query = sa.select(conversations).where(*some, *holds)
+            if limit is not None:
+                # By a sum, for no index: it is these few that are asked about, not the newest of all.
+                at, id_ = conversations.c.updated_at + 0, conversations.c.id
+                query = query.order_by(at.desc(), id_.desc()).limit(limit)
+                if after is not None:
+                    query = query.where(sa.or_(at < after.at, sa.and_(at == after.at, id_ < after.id)))
+            rows += connection.execute(query)
     return rows
 
 
-def _list_smallest(connection: sa.Connection, conditions: Iterable[_Condition]) -> set[tuple[str, str]] | None:
-    """The members of the smallest set; None where none is rare."""
-    smallest: set[tuple[str, str]] | None = None
+def _list_smallest(
+    connection: sa.Connection, conditions: Iterable[_Condition]
+) -> tuple[set[tuple[str, str]], _Condition] | None:
+    """The members of the smallest set, and which it is; None where none is rare. Text comes last, and is listed only
+    where nothing else is rare."""
+    smallest: tuple[set[tuple[str, str]], _Condition] | None = None
     for condition in conditions:
-        if smallest is not None and len(smallest) <= AT_ONCE:
+        if smallest is not None and (condition.is_text or len(smallest[0]) <= AT_ONCE):
             break
         members: set[tuple[str, str]] = set()
         for query in condition.lists:
@@ -180,8 +199,8 @@ def _list_smallest(connection: sa.Connection, conditions: Iterable[_Condition]) 
                 break
             members |= {(row.tenant, row.conversation) for row in rows}
         else:
-            if smallest is None or len(members) < len(smallest):
-                smallest = members
+            if smallest is None or len(members) < len(smallest[0]):
+                smallest = members, condition
     return smallest
 
 
@@ -199,33 +218,40 @@ def _period(wanted: ConversationFilter, now: datetime) -> tuple[float, float]:
 def _conditions(
     connection: sa.Connection, seen: VisibleTenants, wanted: ConversationFilter, begin: float, end: float
 ) -> Iterator[_Condition]:
-    def of(table: sa.Table, time: str, *where: sa.ColumnElement[bool]) -> _Condition:
-        within = list(where)
-        if begin:
-            within.append(table.c[time] >= begin)
-        if end:
-            within.append(table.c[time] < end)
+    def of(table: sa.Table, time: str, column: str = "", values: Sequence[str] = ()) -> _Condition:
+        def within(at: sa.ColumnElement[Any], of: sa.ColumnElement[Any] | None) -> list[sa.ColumnElement[bool]]:
+            period = [at >= begin] if begin else []
+            period += [at < end] if end else []
+            return period if of is None else [of.in_(values), *period]
+
         # Named one by one where time counts: an index has the tenant before it.
         whose = match_tenants(table, seen)
-        if seen is None and begin and where:
+        if seen is None and begin and column:
             whose = table.c.tenant.in_(sa.select(tenants.c.id))
         own = (table.c.tenant == conversations.c.tenant, table.c.conversation == conversations.c.id)
-        listed = sa.select(table.c.tenant, table.c.conversation).where(whose, *within)
-        return _Condition([listed], sa.exists().where(*own, *within))
+        listed = sa.select(table.c.tenant, table.c.conversation).where(
+            whose, *within(table.c[time], table.c[column] if column else None)
+        )
+        # Of one conversation it is asked by what has no index: it is found by that conversation, never among all.
+        plain = sa.func.coalesce(table.c[column], "") if column else None
+        return _Condition([listed], sa.exists().where(*own, *within(table.c[time] + 0, plain)))
 
     def marked(mark: str) -> _Condition:
-        return of(turn_marks, "at", turn_marks.c.mark == mark)
+        return of(turn_marks, "at", "mark", [mark])
 
     for column in (conversations.c.language, conversations.c.mode):
         if value := getattr(wanted, column.name):
             named = sa.select(conversations.c.tenant, conversations.c.id.label("conversation"))
             yield _Condition([named.where(match_tenants(conversations, seen), column == value)], column == value)
     if wanted.outcome:
-        yield of(turns, "started_at", turns.c.outcome == wanted.outcome)
+        yield of(turns, "started_at", "outcome", [wanted.outcome])
     elif wanted.on:
         yield of(turns, "started_at")
     if wanted.reason:
         yield marked(mark_reason(wanted.reason))
+    if wanted.fate:
+        fates = PREVENTED if wanted.fate == "prevented" else (wanted.fate,)
+        yield of(held_calls, "at", "fate", sorted(fates))
     if wanted.held:
         yield marked(HELD)
     if wanted.critique:
@@ -248,7 +274,7 @@ def _of_text(connection: sa.Connection, seen: VisibleTenants, text: str) -> _Con
         own = (messages.c.tenant == table.c.tenant, messages.c.conversation == table.c.id)
         holds.append(has_words(words, *own))
         lists.append(list_conversations_with(connection, seen, words, MOST_LISTED + 1))
-    return _Condition(lists, sa.or_(*holds))
+    return _Condition(lists, sa.or_(*holds), is_text=True)
 
 
 def _with_words(connection: sa.Connection, rows: Sequence[Any]) -> list[FoundConversation]:

@@ -7,30 +7,26 @@ newest first, earlier ones when asked for, new ones as they come.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 
-from circumspect.journal import CritiqueEvent, Event, PersonReplyEvent, RulingEvent, read_event
+from circumspect.holds import read_opinion
+from circumspect.journal import Event, ExecutionEvent, PersonReplyEvent, RulingEvent, read_event
 from circumspect.lab.replay.past_calls import Record
-from circumspect.policy.rules import RULES
 from circumspect.policy.understanding.journal_events import AnalysisMessageEvent
-from circumspect.server.console.charts import Chart, WaterfallSpan, waterfall
 from circumspect.stores import admin, codec
 from circumspect.stores.people import StoredConversation
+from circumspect.stores.rehearsals import Recording, find_recording, is_rehearsal
 from circumspect.stores.tables import VISIBLE, messages, turns
-from circumspect.values import Message, ToolSpec, TurnResult
-from circumspect.web.page_rules import PAGE_RULES
+from circumspect.values import SEVERITY, ConversationId, ExecutionId, Message, Mode, TenantId, ToolSpec, TurnResult
 from circumspect.web.reasoning.reasoning_events import ReasonedEvent
 
 PIECE = 60
 """Visible messages at a time."""
 WHOLE = 1500
 """Rows up to which the whole conversation is read to find where arguments came from."""
-SENTENCES: Mapping[str, str] = {rule.name: rule.sentence for rule in (*RULES, *PAGE_RULES)}
-NOTED = ("confidence_is_capped", "the_model_is_sure", "a_second_opinion_agrees", "a_second_opinion_was_had")
-"""Names in a ruling that are no rule's; their sentences are among our words."""
 SETTLED = ("run", "ask_again", "drop", "nothing", "edit")
 """What can become of a yes or a no."""
 _THOUGHT = ("assessment", "model", "critique")
@@ -61,8 +57,12 @@ class StoryView:
     last: int
     earlier: bool
     """There is more before."""
+    tenant: TenantId
+    conversation: ConversationId
     record: Record | None = None
     specs: Mapping[str, ToolSpec] = field(default_factory=dict)
+    rehearsed: Mapping[int, Recording | None] = field(default_factory=dict)
+    """Calls that were not made, by the number of their row, with the recording that stood in for each."""
 
 
 def read_story(
@@ -93,7 +93,21 @@ def read_story(
             dict(admin.get_tools(connection, conversation.tenant)),
         )
     last = rows[-1].seq if rows else begin
-    return StoryView(items, rows[0].seq if rows else 0, last, begin >= 0 and after is None, record, specs)
+    first, earlier = rows[0].seq if rows else 0, begin >= 0 and after is None
+    rehearsed = _find_recordings(connection, items, record) if record and is_rehearsal(conversation.id) else {}
+    return StoryView(items, first, last, earlier, conversation.tenant, conversation.id, record, specs, rehearsed)
+
+
+def _find_recordings(
+    connection: sa.Connection, items: Sequence[StoryItem], record: Record
+) -> dict[int, Recording | None]:
+    ledger = {one.id: one for one in record.executions}
+    found: dict[int, Recording | None] = {}
+    for item in items:
+        ran = ledger.get(ExecutionId(item.event.execution)) if isinstance(item.event, ExecutionEvent) else None
+        if ran is not None and ran.effect != "read":
+            found[item.message.seq] = find_recording(connection, ran.tenant, ran.call, ran.started_at)
+    return found
 
 
 def _results(connection: sa.Connection, rows: Sequence[Message]) -> dict[str, TurnResult]:
@@ -105,6 +119,18 @@ def _results(connection: sa.Connection, rows: Sequence[Message]) -> dict[str, Tu
         )
         found |= {row.id: codec.result(row.result) for row in connection.execute(query) if row.result}
     return found
+
+
+def find_newest_mode(connection: sa.Connection, conversation: StoredConversation) -> Mode | None:
+    """The mode that its newest turn ran in, which need not be the one it began with; None before there is one."""
+    query = (
+        sa.select(turns.c.result)
+        .where(turns.c.tenant == conversation.tenant, turns.c.conversation == conversation.id, turns.c.status == "done")
+        .order_by(turns.c.first_seq.desc())  # by its start, SQLite would walk all turns of the tenant
+        .limit(1)
+    )
+    found = connection.execute(query).scalar()
+    return codec.result(found).usage.mode if found else None
 
 
 def _record(connection: sa.Connection, conversation: StoredConversation, results: Mapping[str, TurnResult]) -> Record:
@@ -147,14 +173,14 @@ def _why(ruling: Message | None, journal: Sequence[Message]) -> Mapping[str, Any
     if ruling is None or not isinstance(event, RulingEvent):
         return None
     verdict, reason = event.verdict, ruling.reason
+    last = max(event.findings, key=lambda one: SEVERITY[one.verdict], default=None)
+    rule = last.rule if last else ""
     opinion = next((one for one in journal if one.kind == "critique" and one.seq > ruling.seq and one.reason), None)
     if verdict == "allow" and opinion is not None:
-        said = read_event(opinion)
-        asks = isinstance(said, CritiqueEvent) and said.decision == "ASK_USER"
-        verdict, reason = "confirm" if asks else "escalate", opinion.reason
+        (rule, verdict), reason = read_opinion(read_event(opinion)), opinion.reason
     if verdict == "allow" or reason is None:
         return None
-    return {"tool": event.tool, "verdict": verdict, "reason": reason}
+    return {"tool": event.tool, "verdict": verdict, "reason": reason, "rule": rule, "seq": ruling.seq}
 
 
 def _cost(result: TurnResult | None, journal: Sequence[Message]) -> Mapping[str, Any] | None:
@@ -163,29 +189,10 @@ def _cost(result: TurnResult | None, journal: Sequence[Message]) -> Mapping[str,
     calls = result.usage.calls
     thoughts = [one.kind for one in journal if one.kind in _THOUGHT]
     names = thoughts if len(thoughts) == len(calls) else ["model"] * len(calls)
-    timed = any(call.seconds for call in calls)
-    spans, begun = [], 0.0
-    for name, call in zip(names, calls, strict=True):
-        tokens = call.input_tokens + call.output_tokens
-        length = call.seconds if timed else tokens / 1000
-        look = {"assessment": "fa", "critique": "fc"}.get(name, "f6")
-        counted = f"{call.input_tokens} → {call.output_tokens} tokens"
-        tip = f"{call.model} · {counted} · {call.seconds:.2f} s · ${call.cost_usd:.6f}"
-        spans.append(WaterfallSpan(name, begun, length, look, tip))
-        begun += length
     return {
-        "chart": _label_tokens(waterfall(spans), calls, timed),
+        "names": names,
         "usage": result.usage,
-        "timed": timed,
+        "seconds": sum(call.seconds for call in calls),
+        "timed": any(call.seconds for call in calls),
         "turn": result.turn,
     }
-
-
-def _label_tokens(chart: Chart, calls: Sequence[Any], timed: bool) -> Chart:
-    """Where nothing was timed (the offline model takes no time to speak of) the length is the tokens'."""
-    if timed:
-        return chart
-    labels = list(chart.labels)
-    for at, call in enumerate(calls):
-        labels[2 * at + 1] = replace(labels[2 * at + 1], text=f"{call.input_tokens + call.output_tokens:,} tokens")
-    return replace(chart, labels=tuple(labels))

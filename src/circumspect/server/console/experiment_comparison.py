@@ -16,10 +16,11 @@ from circumspect.lab.trials.measures import METRICS, ExperimentReport, Measuring
 from circumspect.lab.trials.statistics import ArmComparison, Guard, find_unseen_metrics
 from circumspect.server.console.charts import Chart, Range, intervals
 from circumspect.server.console.i18n import Translator
-from circumspect.server.console.lab_sentences import DECISIONS, TranslatedSentence, amount, points, translate_sentence
+from circumspect.server.console.known_sentences import TranslatedSentence
+from circumspect.server.console.lab_sentences import DECISIONS, amount, points, translate_lab_sentence
 from circumspect.stores.action_log import LogRow
+from circumspect.stores.arm_sums import ArmSums
 from circumspect.stores.codec import dumps
-from circumspect.stores.experiments import ArmSums
 
 LADDER = (0.1, 0.5, 1.0)
 _LOOKS = {"better": "success", "worse": "failed", "guard": "failed", "stopped": "asked", "rolled_out": "success"}
@@ -249,7 +250,7 @@ def history(rows: Sequence[LogRow], words: Translator) -> list[HistoryLine]:
 def _why(row: LogRow, words: Translator) -> TranslatedSentence:
     """A guard's reason in words of ours; what a person wrote stays as it is."""
     why = str(row.detail.get("why") or "")
-    return translate_sentence(why, words) if row.action == "stop_arm" else TranslatedSentence(why)
+    return translate_lab_sentence(why, words) if row.action == "stop_arm" else TranslatedSentence(why)
 
 
 def _did(row: LogRow, words: Translator) -> str:

@@ -17,16 +17,20 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.holds import PREVENTED
 from circumspect.prompts import prompt
 from circumspect.setup import TurnSetup
 from circumspect.steps.gather import gather
 from circumspect.stores.codec import reason
-from circumspect.stores.day_tables import reason_days, turn_days
+from circumspect.stores.day_counts import sum_escalations
+from circumspect.stores.day_tables import escalation_days, held_days, reason_days, turn_days
 from circumspect.stores.people import VisibleTenants
 from circumspect.values import ConversationId, Incoming, Mode, Opened, Screened, TenantId, TurnId, TurnOutcome
 
 OUTCOMES: tuple[TurnOutcome, ...] = ("answered", "asked", "acted", "escalated", "blocked", "failed")
 CHARACTERS_PER_TOKEN = 4
+_FOREVER = "9"
+"""After every day of any year."""
 
 
 @dataclass
@@ -44,6 +48,8 @@ class TurnSums:
     standard_tokens: float = 0.0
     standard_cost: float = 0.0
     calls: int = 0
+    prevented: int = 0
+    escalations: int = 0
 
     def share(self, part: int) -> float | None:
         return part / self.turns if self.turns else None
@@ -56,10 +62,22 @@ class TurnSums:
 class Figures:
     total: TurnSums
     days: Mapping[date, TurnSums]
-    held: Sequence[tuple[str, int]]
-    """State-changing calls that were held, by reason."""
+    escalations: int
+    """How many were handed to people, by whatever cause."""
+    fates: Counter[str]
+    """State-changing calls that were held, by what became of them (`holds.FATES`)."""
+    prevented: Sequence[tuple[str, int]]
+    """Those that would have been wrong, by why they were held."""
     reasons: Sequence[tuple[str, int]]
     """In how many turns each reason code was."""
+
+    @property
+    def held_count(self) -> int:
+        return self.fates.total()
+
+    @property
+    def prevented_count(self) -> int:
+        return sum(self.fates[fate] for fate in PREVENTED)
 
 
 def match_tenants(table: sa.Table, seen: VisibleTenants) -> sa.ColumnElement[bool]:
@@ -67,23 +85,43 @@ def match_tenants(table: sa.Table, seen: VisibleTenants) -> sa.ColumnElement[boo
 
 
 def figures(
-    connection: sa.Connection, seen: VisibleTenants, since: datetime, until: datetime, extra: Mapping[TenantId, int]
+    connection: sa.Connection,
+    seen: VisibleTenants,
+    since: datetime,
+    until: datetime,
+    extra: Mapping[TenantId, int],
+    *,
+    is_over: bool = False,
 ) -> Figures:
-    """`extra` says by tenant how many more tokens each call in standard mode carries."""
+    """`extra` says by tenant how many more tokens each call in standard mode carries. Of a period that is over, what
+    came after it is not counted; of one that goes on, a turn from a clock ahead of ours is one of today's."""
     days = {day: TurnSums() for day in _days(since, until)}
     first, last = min(days), max(days)
-    for row in connection.execute(_since(turn_days, seen, first)):
-        # A turn from a clock that is ahead of ours still is one of today's.
-        _add(days.get(date.fromisoformat(row.day)) or days[last], row, extra.get(TenantId(row.tenant), 0))
-    counted: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
-    for row in connection.execute(_since(reason_days, seen, first)):
-        counted[bool(row.held)][row.reason_code] += row.number
+    ends = last.isoformat() if is_over else _FOREVER
+
+    def day_of(row: Any) -> TurnSums:
+        return days.get(date.fromisoformat(row.day)) or days[last]
+
+    for row in connection.execute(_between(turn_days, seen, first, ends)):
+        _add(day_of(row), row, extra.get(TenantId(row.tenant), 0))
+    reasons, fates, prevented = Counter[str](), Counter[str](), Counter[str]()
+    for row in connection.execute(_between(reason_days, seen, first, ends)):
+        reasons[row.reason_code] += row.number
+    for row in connection.execute(_between(held_days, seen, first, ends)):
+        fates[row.fate] += row.number
+        if row.fate in PREVENTED and row.number:
+            prevented[row.reason_code] += row.number
+            day_of(row).prevented += row.number
+    for row in connection.execute(_between(escalation_days, seen, first, ends)):
+        day_of(row).escalations += row.number
     total = _together(days.values())
-    return Figures(total, days, _sort_by_count(counted[True].items()), _sort_by_count(counted[False].items()))
+    escalations = sum_escalations(connection, seen, first.isoformat(), ends)
+    return Figures(total, days, escalations, fates, _sort_by_count(prevented.items()), _sort_by_count(reasons.items()))
 
 
-def _since(table: sa.Table, seen: VisibleTenants, first: date) -> sa.Select[Any]:
-    return sa.select(table).where(match_tenants(table, seen), table.c.day >= first.isoformat())
+def _between(table: sa.Table, seen: VisibleTenants, first: date, ends: str) -> sa.Select[Any]:
+    days = table.c.day
+    return sa.select(table).where(match_tenants(table, seen), days >= first.isoformat(), days <= ends)
 
 
 def _sort_by_count(counted: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

@@ -1,11 +1,13 @@
-"""Forms that wait while their sender proves who they are, and then go on exactly as they were.
+"""Forms that wait while their sender proves who they are, and then go on exactly as they were; and those that would
+undo what was just done.
 
-What was sent is sealed with who sent it and goes along in the page that asks: nothing of it is kept here, nobody else
-can send it, and nobody can change it on the way.
+A form is sealed with who may send it and goes along in the page: nothing of it is kept here, nobody else can send it,
+and nobody can change it on the way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +25,11 @@ from circumspect.server.second_factors import find_second_factors
 
 HELD_SECONDS = 3600
 LONGEST_HELD = 900_000
+UNDO_SECONDS = 600
+LONGEST_UNDO = 6_000
+"""What still fits into an address."""
 _PURPOSE = "held form"
+_UNDO = "undo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,8 @@ async def ask_for_proof(request: Request) -> Response:
         form = None
     fields = () if form is None else tuple((name, one) for name, one in form.multi_items() if isinstance(one, str))
     to = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return await render_proof_page(request, person, _seal(request, person, HeldForm(to, fields)))
+    held = _seal(request, person, HeldForm(to, fields), _PURPOSE, HELD_SECONDS)
+    return await render_proof_page(request, person, held)
 
 
 async def render_proof_page(request: Request, person: Operator, held: str, problem: str = "") -> Response:
@@ -64,20 +71,35 @@ async def render_proof_page(request: Request, person: Operator, held: str, probl
 
 def read_held(request: Request, person: Operator, sealed: str) -> HeldForm | None:
     """None for what somebody else sent, or what waited too long."""
+    return _unseal(request, person, sealed, _PURPOSE)
+
+
+def offer_undo(request: Request, person: Operator, to: str, fields: Sequence[tuple[str, str]] = ()) -> str:
+    """The form that takes back what was just done, for an address of ours; nothing when it is too long for one."""
+    sealed = _seal(request, person, HeldForm(to, tuple(fields)), _UNDO, UNDO_SECONDS)
+    return sealed if len(sealed) <= LONGEST_UNDO else ""
+
+
+def read_undo(request: Request, person: Operator, sealed: str) -> HeldForm | None:
+    """None after ten minutes, and for anybody else."""
+    return _unseal(request, person, sealed, _UNDO) if sealed else None
+
+
+def _unseal(request: Request, person: Operator, sealed: str, purpose: str) -> HeldForm | None:
     services = services_of(request)
     try:
         said: Any = orjson.loads(services.vault.unseal(sealed))
     except (ConfigError, ValueError):
         return None
-    if not isinstance(said, dict) or said.get("for") != _PURPOSE or said.get("operator") != person.id:
+    if not isinstance(said, dict) or said.get("for") != purpose or said.get("operator") != person.id:
         return None
     if said["until"] <= services.clock.now().timestamp():
         return None
     return HeldForm(said["to"], tuple((name, value) for name, value in said["fields"]))
 
 
-def _seal(request: Request, person: Operator, held: HeldForm) -> str:
+def _seal(request: Request, person: Operator, held: HeldForm, purpose: str, seconds: float) -> str:
     services = services_of(request)
-    until = services.clock.now().timestamp() + HELD_SECONDS
-    said = {"for": _PURPOSE, "operator": person.id, "to": held.to, "fields": held.fields, "until": until}
+    until = services.clock.now().timestamp() + seconds
+    said = {"for": purpose, "operator": person.id, "to": held.to, "fields": held.fields, "until": until}
     return services.vault.seal(orjson.dumps(said).decode())

@@ -8,6 +8,7 @@ Numbers and dates are Babel's. Times are UTC everywhere, as the charts are.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -17,7 +18,7 @@ from babel import Locale
 from babel.dates import format_date, format_datetime, format_timedelta
 from babel.numbers import format_currency, format_decimal, format_percent
 from fluent.runtime import FluentBundle, FluentResource
-from fluent.syntax.ast import Message, Resource, Term
+from fluent.syntax.ast import Message, Placeable, Resource, Term, TextElement
 
 from circumspect.language.catalogue import meaning
 from circumspect.language.pack import pack
@@ -30,6 +31,10 @@ log = logging.getLogger(__name__)
 COOKIE = "circumspect_language"
 NAMES: dict[Language, str] = {one: str(Locale(one).get_display_name(one)).capitalize() for one in LANGUAGES}
 """Each language by its own name."""
+OFFERED: dict[Language, str] = {
+    one: name for one, name in NAMES.items() if resources.files(__package__).joinpath("words", one).is_dir()
+}
+"""Those that pages are written in."""
 FluentValue = str | int | float
 
 
@@ -65,6 +70,11 @@ class Translator:
         """One line on what a reason code means."""
         known = reason(code)
         return meaning(known, self.language) if known else str(code)
+
+    def reason_name(self, code: ReasonCode | str) -> str:
+        """A reason code in a few words; one that this version does not know is as it is."""
+        known = reason(code)
+        return self.t(f"code-{known.lower().replace('_', '-')}") if known else str(code)
 
     def number(self, value: float, digits: int = 0) -> str:
         pattern = "#,##0" + ("." + "0" * digits if digits else "")
@@ -114,6 +124,16 @@ def keys(language: Language) -> dict[str, frozenset[str]]:
         page: frozenset(one.id.name for one in texts.body if isinstance(one, Message | Term))
         for page, texts in _read_pages(language).items()
     }
+
+
+def find_texts(language: Language, begin: str) -> list[tuple[str, Sequence[TextElement | Placeable]]]:
+    """The texts whose names begin like this, in pieces."""
+    return [
+        (one.id.name, one.value.elements)
+        for texts in _read_pages(language).values()
+        for one in texts.body
+        if isinstance(one, Message) and one.value is not None and one.id.name.startswith(begin)
+    ]
 
 
 @cache

@@ -7,11 +7,11 @@ stored that way. So they are known by their form. A sentence of no known form is
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from circumspect.lab.trials.estimates import ExperimentMetric
 from circumspect.lab.trials.measures import METRICS
 from circumspect.server.console.i18n import Translator
+from circumspect.server.console.known_sentences import TranslatedSentence
 
 DECISIONS = {"better": "better", "worse": "worse", "no difference": "none", "no difference yet": "yet"}
 _DECISION = "no difference yet|no difference|better|worse"
@@ -36,14 +36,7 @@ _GUARD = "A guard stopped it: "
 _AMOUNTS = ("new", "old", "bound", "more")
 
 
-@dataclass(frozen=True, slots=True)
-class TranslatedSentence:
-    text: str
-    english: bool = False
-    """Nobody has put it into the visitor's language."""
-
-
-def translate_sentence(sentence: str, words: Translator) -> TranslatedSentence:
+def translate_lab_sentence(sentence: str, words: Translator) -> TranslatedSentence:
     plain = sentence.removeprefix(_GUARD)
     for name, form in _KNOWN.items():
         if found := form.fullmatch(plain):

@@ -16,15 +16,17 @@ from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
 from circumspect.errors import CircumspectError
-from circumspect.server.access import NotFresh, NotSignedIn, SecondFactorRequired, from_here, require_sign_in
+from circumspect.server.access import NoRole, NotFresh, NotSignedIn, SecondFactorRequired, from_here, require_sign_in
 from circumspect.server.console.held_forms import ask_for_proof
 from circumspect.server.console.rendering import page, wants_fragment
 from circumspect.server.console.visitors import Visitor, words_of
 from circumspect.server.path_prefix import without_prefix
 from circumspect.server.problems import status_of
+from circumspect.server.refusals import note_refusal
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ class PageRoute(APIRoute):
 
         async def call_handler(request: Request) -> Response:
             try:
+                await _require_readable_form(request)
                 return await handler(request)
             except NotSignedIn:
                 return await sign_in_first(request)
@@ -54,6 +57,20 @@ class PageRoute(APIRoute):
                 return await render_status(request, 500)
 
         return call_handler
+
+
+async def _require_readable_form(request: Request) -> None:
+    """The framework reads a form before it asks who sends it, and looks at every separator on its own: a megabyte of
+    them costs half a second, whoever sends it. So they are counted first."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        return
+    try:
+        separators = (await request.body()).count(b"&")
+    except ClientDisconnect:
+        raise HTTPException(400) from None
+    if separators > MOST_FIELDS:
+        raise HTTPException(413)
 
 
 def router() -> APIRouter:
@@ -111,6 +128,8 @@ async def _read_form(request: Request) -> list[tuple[str, str]]:
     return [(name, value) for name, value in form.multi_items() if isinstance(value, str) and value]
 
 
+MOST_FIELDS = 1_000
+"""In one form. The largest of ours has some dozens."""
 WRITTEN = ("content", "arguments", "text", "note", "correction", "comment", "why")
 """Fields that people write in; the others of a form are choices and marks of ours."""
 KNOWN = (403, 404, 405, 409, 413, 422, 429, 500, 503)
@@ -133,18 +152,23 @@ async def render_error(request: Request, error: CircumspectError) -> Response:
     """One of our errors. They are worded in English, for programs too: what is not there is said in words of the
     console, and on pages in another language the status comes first and the error below it."""
     words, status = words_of(request), status_of(error)
+    if status == 403:
+        await note_refusal(request, error)
     if status == 404:
         return await render_status(request, status)
+    may_leave = isinstance(error, NoRole)  # there is no menu to leave by
     if words.language == "en":
-        return await render_problem(request, status, error.problem, error.fix)
+        return await render_problem(request, status, error.problem, error.fix, may_leave=may_leave)
     known = _pick_known_status(status)
     headline, fix = words.t(f"error-{known}"), words.t(f"error-{known}-fix")
-    return await render_problem(request, status, headline, fix, str(error))
+    return await render_problem(request, status, headline, fix, str(error), may_leave=may_leave)
 
 
-async def render_problem(request: Request, status: int, said: str, fix: str, english: str = "") -> Response:
+async def render_problem(
+    request: Request, status: int, said: str, fix: str, english: str = "", *, may_leave: bool = False
+) -> Response:
     template = "problem/_fragment.html" if wants_fragment(request) else "problem/page.html"
-    values: dict[str, Any] = {"code": status, "problem": said, "fix": fix, "english": english}
+    values: dict[str, Any] = {"code": status, "problem": said, "fix": fix, "english": english, "may_leave": may_leave}
     return page(request, await _whoever(request), template, status=status, **values)
 
 

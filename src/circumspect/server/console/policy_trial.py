@@ -36,10 +36,11 @@ async def trial(
     tenant: TenantId,
     specs: Mapping[str, ToolSpec],
     limit: int,
-    verify: Policy | None = None,
+    against: Policy | None = None,
     seconds: float = SECONDS,
 ) -> AsyncGenerator[TrialProgress | BacktestSummary, None]:
-    """Of the newest conversations, at most `limit`. The summary comes last; it covers fewer when the time ran out."""
+    """Of the newest conversations, at most `limit`. What flips does so against the policy in force. The summary comes
+    last; it covers fewer when the time ran out."""
     loop = asyncio.get_running_loop()
     steps: asyncio.Queue[TrialProgress | None] = asyncio.Queue()
     stopped = Event()
@@ -51,7 +52,7 @@ async def trial(
         summary, until = BacktestSummary(), time.monotonic() + seconds
         of = await count(store, tenant, None, limit)
         tell(TrialProgress(0, of))
-        async for visited in backtest(store, policy, tenant=tenant, specs=specs, limit=limit, verify=verify):
+        async for visited in backtest(store, policy, tenant=tenant, specs=specs, limit=limit, against=against):
             if stopped.is_set():
                 break
             summary.add(visited)

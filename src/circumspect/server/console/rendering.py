@@ -20,8 +20,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from circumspect import __version__
+from circumspect.server.console.call_bars import draw_model_calls
+from circumspect.server.console.call_words import say_call
 from circumspect.server.console.figures import category
-from circumspect.server.console.i18n import NAMES, Translator
+from circumspect.server.console.i18n import NAMES, OFFERED, Translator
+from circumspect.server.console.known_sentences import NOTED, describe_rule, translate_sentence
 from circumspect.server.console.navigation import entries
 from circumspect.server.console.visitors import Visitor, words_of
 from circumspect.server.path_prefix import add_prefix, prefix_of, without_prefix
@@ -56,7 +59,7 @@ def render_template(request: Request, who: Visitor | None, template: str, /, **v
         "category": category,
         "has": who.has if who else (lambda *_: False),
         "entries": entries(who, request.url.path) if who else [],
-        "here": _here(request),
+        "here": here_of(request),
         "live": "",
         **values,
     }
@@ -64,17 +67,20 @@ def render_template(request: Request, who: Visitor | None, template: str, /, **v
 
 
 def _build_language_context(words: Translator) -> dict[str, Any]:
-    names = ("t", "meaning", "number", "percent", "money", "day", "moment", "clock", "span")
+    names = ("t", "meaning", "reason_name", "number", "percent", "money", "day", "moment", "clock", "span")
     return {
         "language": words.language,
         "direction": words.direction,
         "rtl": words.rtl,
         "borrowed": words.borrowed,
+        "describe_rule": lambda name: describe_rule(name, words),
+        "translate": lambda sentence, family: translate_sentence(sentence, family, words),
+        "say_call": lambda tool, given, spec: say_call(tool, given, spec, words.language),
         **{name: getattr(words, name) for name in names},
     }
 
 
-def _here(request: Request) -> str:
+def here_of(request: Request) -> str:
     """Where the page can be asked for again: what answers a change is seen from the page that the change came from."""
     url = request.url
     if request.method != "GET":
@@ -93,7 +99,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(static=static, languages=NAMES, version=__version__, link=link)
+    made.globals.update(static=static, languages=NAMES, version=__version__, link=link, icons=_icons())
+    made.globals.update(draw_model_calls=draw_model_calls, offered=OFFERED, noted=NOTED)
+    made.globals.update(has_static=has_static)
     made.filters.update(pretty=pretty, words=_words, visible=visible, exact=exact)
     return made
 
@@ -103,6 +111,20 @@ def static(name: str) -> str:
     """The address of a file that changes when the file does, so that browsers keep it for ever."""
     content = resources.files("circumspect.server.console").joinpath("static", *name.split("/")).read_bytes()
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def _icons() -> str:
+    """The sprite that the build draws; pages do without pictures where nobody has built it."""
+    try:
+        return static("vendor/icons.svg")
+    except FileNotFoundError:
+        return ""
+
+
+@cache
+def has_static(name: str) -> bool:
+    """Whether there is such a file: CodeMirror is missing where it could not be had when the package was built."""
+    return resources.files("circumspect.server.console").joinpath("static", *name.split("/")).is_file()
 
 
 def link(path: str, given: Mapping[str, Any] | None = None, /, **more: Any) -> str:

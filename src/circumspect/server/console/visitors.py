@@ -16,11 +16,12 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from circumspect.server.access import Operator, Principal, account_owner, operator, services_of
+from circumspect.server.access import Operator, Principal, account_owner, find_sign_in, operator, services_of
 from circumspect.server.console.i18n import COOKIE, Translator, pick_language
 from circumspect.server.console.read_pool import read
 from circumspect.server.stores import tenants
 from circumspect.server.stores.access import OperatorRole
+from circumspect.server.stores.sessions import SessionRow
 from circumspect.values import TenantId
 
 
@@ -63,6 +64,14 @@ def account_visitor() -> VisitorOf:
     return dependency
 
 
+async def leaving(request: Request) -> SessionRow:
+    """The sign-in of whoever wants to end it: also of a person without a role."""
+    return (await find_sign_in(request))[1]
+
+
+leaving.roles = ()  # type: ignore[attr-defined]
+
+
 def words_of(request: Request) -> Translator:
     return Translator(pick_language(request.cookies.get(COOKIE), request.headers.get("accept-language", "")))
 
@@ -77,4 +86,5 @@ ReviewerVisitor = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
 OperatorVisitor = Annotated[Visitor, Depends(visitor("operator"))]
 AdminVisitor = Annotated[Visitor, Depends(visitor("admin"))]
 AccountVisitor = Annotated[Visitor, Depends(account_visitor())]
+LeavingSession = Annotated[SessionRow, Depends(leaving)]
 AnyVisitor = Annotated[Visitor, Depends(visitor())]

@@ -10,6 +10,7 @@ from circumspect.server import console
 from circumspect.server.app import create_app
 from circumspect.server.config import load_settings
 from circumspect.server.request_log import configure_logs
+from circumspect.server.warm_up import warm_up
 from circumspect.server.worker_process import end_in_time
 
 
@@ -19,6 +20,7 @@ def worker_app() -> FastAPI:
     app = create_app(settings)
     console.install(app)
     end_in_time(app, settings.drain_seconds, settings.stop_delay_seconds)
+    warm_up(app)
     # What is loaded by now stays for good: the collector need not walk through it again, and turns wait for it less.
     gc.collect()
     gc.freeze()

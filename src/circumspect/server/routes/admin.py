@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC
 from typing import Annotated
 
 import sqlalchemy as sa
@@ -44,24 +45,32 @@ from circumspect.server.responses import (
 )
 from circumspect.server.schemas.admin import (
     ActionShown,
+    EvaluationUsageShown,
+    MeasuresShown,
     PlanGiven,
     PlanShown,
+    QuotaShown,
     TenantChange,
     TenantShown,
     ToolShown,
     UsageRowShown,
 )
-from circumspect.server.schemas.bodies import TENANT, AnswerPage
+from circumspect.server.schemas.bodies import NO_NUL, TENANT, AnswerPage
 from circumspect.server.spreadsheet import write_csv
 from circumspect.server.stores import tenants
 from circumspect.server.stores.tenants import TenantRow
 from circumspect.stores import action_log, admin
+from circumspect.stores.action_log import ActionResult, LogFilter
 from circumspect.stores.admin import UsageRow
+from circumspect.stores.evaluation_usage import list_evaluation_usage
+from circumspect.stores.measures import list_measures
+from circumspect.stores.quotas import list_quotas
 from circumspect.stores.tables import usage as usage_table
 from circumspect.values import Plan, TenantId, ToolSpec
 
 router = resource("administration")
 AdminOperator = Annotated[Operator, Depends(operator("admin"))]
+MONTH = r"^[12][0-9]{3}-(0[1-9]|1[0-2])$"
 PlanPath = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
@@ -136,12 +145,12 @@ async def list_plans(request: Request, who: AdminOperator) -> Response:
 
 @router.put("/v1/admin/plans/{plan_name}", **describe_route(PlanShown, 400, security=OPERATOR))
 async def put_plan(request: Request, who: AdminOperator, plan_name: PlanPath, given: PlanGiven) -> Response:
-    """Make or change a plan. Its mode and multiplier hold for every tenant that has it."""
+    """Make or change a plan. What it says holds for every tenant that has it; what is left out is set back."""
     require_fresh(request, who)
     services = services_of(request)
     if who.tenants is not None:
         raise NotPermitted("A plan holds for all tenants.", fix="Ask an operator who may see all of them.")
-    plan = Plan(plan_name, given.mode, given.multiplier)
+    plan = Plan(plan_name, given.mode, given.multiplier, given.quota, given.message_price_usd)
     change = action(services, who.name, "put_plan")
 
     def body(connection: sa.Connection) -> None:
@@ -208,6 +217,65 @@ async def get_usage(
     return Response(write_usage(shown), media_type="text/csv", headers={"Content-Disposition": "attachment"})
 
 
+@router.get("/v1/admin/usage/quotas", **describe_route(AnswerPage[QuotaShown], 404))
+async def get_quotas(request: Request, who: SettingsReader, tenant: TenantFilter = None) -> Response:
+    """How many of its plan's messages each tenant has had this month, and what a message costs."""
+    services = services_of(request)
+    period = f"{services.clock.now().astimezone(UTC):%Y-%m}"
+    rows = await services.store.tx(list_quotas, find_visible_tenants(who, tenant), period)
+    return to_response(AnswerPage(items=[QuotaShown.of(row) for row in rows], next=None))
+
+
+@router.get("/v1/admin/usage/measures", **describe_route(AnswerPage[MeasuresShown], 404))
+async def get_measures(
+    request: Request,
+    who: SettingsReader,
+    tenant: TenantFilter = None,
+    period: Annotated[
+        str | None, Query(pattern=MONTH, description="A month: YYYY-MM, UTC; this one if left out.")
+    ] = None,
+) -> Response:
+    """How content users were: thumbs, rows of apologies, searches that were not needed."""
+    services = services_of(request)
+    month = period or f"{services.clock.now().astimezone(UTC):%Y-%m}"
+    rows = await services.store.tx(list_measures, find_visible_tenants(who, tenant), month)
+    return to_response(AnswerPage(items=[MeasuresShown.of(row) for row in rows], next=None))
+
+
+@router.get(
+    "/v1/admin/usage/evaluations",
+    **describe_route(
+        None,
+        404,
+        responses={
+            200: {
+                "model": AnswerPage[EvaluationUsageShown],
+                "description": "By tenant, month, controller and model; with `Accept: text/csv` as a table.",
+                "content": {"text/csv": {"schema": {"type": "string"}}},
+            }
+        },
+    ),
+)
+async def get_evaluation_usage(
+    request: Request,
+    who: SettingsReader,
+    tenant: TenantFilter = None,
+    period: Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}$", description="A month: YYYY-MM, UTC.")] = None,
+) -> Response:
+    """What reviews of cases came to and cost; turns are in `/v1/admin/usage`."""
+    seen = find_visible_tenants(who, tenant)
+    rows = await services_of(request).store.tx(list_evaluation_usage, seen, period)
+    shown = [EvaluationUsageShown.of(row) for row in rows]
+    if "text/csv" not in request.headers.get("accept", ""):
+        return to_response(AnswerPage(items=shown, next=None))
+    table = write_evaluation_usage(shown)
+    return Response(table, media_type="text/csv", headers={"Content-Disposition": "attachment"})
+
+
+def write_evaluation_usage(rows: Sequence[EvaluationUsageShown]) -> str:
+    return write_csv(list(EvaluationUsageShown.model_fields), (row.to_json() for row in rows))
+
+
 def write_usage(rows: Sequence[UsageRowShown]) -> str:
     return write_csv(list(UsageRowShown.model_fields), (row.to_json() for row in rows))
 
@@ -227,13 +295,21 @@ def list_usage(connection: sa.Connection, seen: frozenset[TenantId] | None, peri
 
 @router.get("/v1/admin/log", **describe_route(AnswerPage[ActionShown], 404))
 async def list_log(
-    request: Request, who: AdminPrincipal, tenant: TenantFilter = None, after: After = None, limit: PageLimit = 50
+    request: Request,
+    who: AdminPrincipal,
+    tenant: TenantFilter = None,
+    by: Annotated[str | None, Query(max_length=200, pattern=NO_NUL, description="Only what this one did.")] = None,
+    action_: Annotated[str | None, Query(alias="action", max_length=200, pattern=NO_NUL)] = None,
+    result: ActionResult | None = None,
+    after: After = None,
+    limit: PageLimit = 50,
 ) -> Response:
-    """What operators and keys did, the newest first."""
+    """What operators and keys did, or were refused, the newest first."""
     place = page_after(after)
     rows = await services_of(request).store.tx(
         action_log.list_actions,
         allowed=find_visible_tenants(who, tenant),
+        wanted=LogFilter(operator=by, action=action_, result=result),
         before=(place.at, place.id) if place else None,
         limit=limit + 1,
     )

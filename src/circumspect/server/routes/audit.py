@@ -1,32 +1,29 @@
 """`POST /v1/audit`: transcripts in, one line a proposed call out, then a summary. The same as `circumspect audit`.
 
 The body is JSON (`{"transcripts": […], "policy": "…"}`) or the lines themselves (`application/x-ndjson`). Nothing is
-stored, no model is asked, nothing is run. The tenant's own policy judges unless another is sent.
+stored, no model is asked, nothing is run; what is sent is read in a process with limits of time and memory. The
+tenant's own policy judges unless another is sent.
 """
 
 from __future__ import annotations
 
-import io
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-import orjson
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from circumspect.audit.auditor import Auditor
-from circumspect.audit.rulings import line_of
-from circumspect.audit.summary import AuditSummary
-from circumspect.audit.tool_defs import Specs, Toolbox
-from circumspect.audit.transcript_files import TranscriptProblem as Unreadable
-from circumspect.audit.transcript_files import read_stream
-from circumspect.policy.load import load
-from circumspect.policy.policy_file import Policy
+from circumspect.audit import audit_lines
+from circumspect.audit.tool_defs import Specs
+from circumspect.confined.processes import ReadingLimits, run_confined
+from circumspect.errors import ConfigError, PolicyError
 from circumspect.server.access import Caller, caller, services_of
+from circumspect.server.checked_policies import write_specs
+from circumspect.server.json_bodies import read_json
 from circumspect.server.problems import HttpProblem
-from circumspect.server.request_log import add_log_context, read_json
+from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import KEY, describe_route, resource
 from circumspect.server.schemas.audit import AuditGiven
 from circumspect.server.stores import policies
@@ -50,6 +47,12 @@ _OPENAPI = {
         },
     }
 }
+
+
+class AuditRefused(ConfigError):
+    """The transcripts take more than reading them may."""
+
+    code = "audit_refused"
 
 
 @router.post(
@@ -81,7 +84,9 @@ async def audit(request: Request, who: Auditing) -> Response:
     specs = await services.store.tool_specs(who.tenant)
     text = stored.text if stored else None if text == "guess" else text
     now = services.clock.now()
-    found = await services.lanes.transcripts.compute(who.tenant, _audit_lines, lines, text, specs, now, who.tenant)
+    found = await services.lanes.transcripts.compute(
+        who.tenant, _audit_apart, lines, text, specs, now, who.tenant, services.lanes.limits
+    )
     return Response(found, media_type=LINES)
 
 
@@ -105,20 +110,21 @@ async def _read_body(request: Request) -> tuple[bytes, str | None]:
     return "".join(f"{dumps(one)}\n" for one in given.transcripts).encode(), given.policy
 
 
-def _audit_lines(lines: bytes, text: str | None, specs: Specs, now: datetime, tenant: TenantId) -> bytes:
-    policy: Policy | None = load(text, name=f"policy of {tenant}") if text is not None else None
-    auditor, summary, out = Auditor(policy, specs or None, now=now), AuditSummary(), io.BytesIO()
-    for one in read_stream(io.BytesIO(lines), "transcripts", folder=None, lines=True, toolbox=Toolbox()):
-        rows: Any = (one,) if isinstance(one, Unreadable) else auditor.audit_transcript(one)
-        for row in rows:
-            summary.add(row)
-            out.write(line_of(row))
-    if unread := next(iter(summary.unread_files.values()), None):
+def _audit_apart(
+    lines: bytes, text: str | None, specs: Specs, now: datetime, tenant: TenantId, limits: ReadingLimits
+) -> bytes:
+    facts = {"policy": text, "name": f"policy of {tenant}", "specs": write_specs(specs), "now": now.isoformat()}
+    found = run_confined(
+        audit_lines.TASK, lines, facts, what="The audit", limits=limits, refusal=AuditRefused,
+        fix="Send fewer calls of one conversation at once, or use `circumspect audit` on a machine of yours.",
+    )  # fmt: skip
+    if (problem := found.get("unread")) is not None:
         raise HttpProblem(
             422,
             "nothing_read",
-            f"There was nothing to rule on, and not everything could be read: {unread.problem}.",
+            f"There was nothing to rule on, and not everything could be read: {problem}.",
             fix="Send one of the formats that `circumspect docs audit` lists, one record a line.",
         )
-    out.write(orjson.dumps({"summary": summary.to_json()}) + b"\n")
-    return out.getvalue()
+    if (unsound := found.get("unsound")) is not None:
+        raise PolicyError(unsound["problem"], fix=unsound["fix"], findings=tuple(unsound["findings"]))
+    return str(found["lines"]).encode()

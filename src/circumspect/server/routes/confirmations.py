@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
 
+from circumspect.language.catalogue import say_answer
 from circumspect.server.access import ChatCaller, services_of
 from circumspect.server.end_users import EndUser
 from circumspect.server.problems import not_found
@@ -23,7 +24,7 @@ from circumspect.server.schemas.confirmations import Confirmation, ConfirmationG
 from circumspect.server.services import Services
 from circumspect.stores.people import get_own_conversation
 from circumspect.stores.tables import intents
-from circumspect.values import ConversationId, Incoming, IntentId, PersonDecision, TenantId, TurnId, TurnJson
+from circumspect.values import ConversationId, Incoming, IntentId, Language, PersonDecision, TenantId, TurnId, TurnJson
 
 router = resource("conversations")
 
@@ -63,7 +64,8 @@ async def decision(
 ) -> Incoming:
     """The user's decision on its way in; a question that is not there, or not this user's, is not found."""
     conversation, intent = ConversationId(conversation_id), IntentId(given.intent_id)
-    await services.store.tx(_require_users_question, tenant, conversation, intent, speaker.person)
+    language = await services.store.tx(_require_users_question, tenant, conversation, intent, speaker.person)
+    words = say_answer(language or "en", given.decision == "approve")
     incoming = Incoming(
         tenant=tenant,
         conversation=conversation,
@@ -74,7 +76,7 @@ async def decision(
         principal=speaker.principal,
         person=speaker.person,
         claims=speaker.claims,
-        errand=PersonDecision(intent, given.decision, speaker.principal),
+        errand=PersonDecision(intent, given.decision, speaker.principal, words=words),
     )
     add_log_context(tenant=tenant, turn=incoming.turn)
     return incoming
@@ -86,8 +88,9 @@ def _require_users_question(
     conversation: ConversationId,
     intent: IntentId,
     person: str | None,
-) -> None:
-    get_own_conversation(connection, tenant, conversation, person)
+) -> Language | None:
+    """The language of the conversation in which it was asked."""
+    found = get_own_conversation(connection, tenant, conversation, person)
     query = sa.select(intents.c.id).where(
         intents.c.id == intent,
         intents.c.tenant == tenant,
@@ -96,3 +99,4 @@ def _require_users_question(
     )
     if connection.execute(query).one_or_none() is None:
         raise not_found("question")
+    return found.language

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from fastapi import Query, Request
 from starlette.responses import Response
 
+from circumspect.errors import NotYourConversation
 from circumspect.server.access import (
     AdminPrincipal,
     ChatCaller,
@@ -54,7 +55,7 @@ from circumspect.server.stores import privacy
 from circumspect.server.streams import Stream, describe_lost_turn
 from circumspect.setup import TurnSetup
 from circumspect.stores import people
-from circumspect.stores.people import NotThere, get_conversation, get_own_conversation, list_conversations
+from circumspect.stores.people import NotThere, get_conversation, list_conversations, require_own_conversation
 from circumspect.values import ConversationId, Incoming, IntentId, TurnId, TurnJson, TurnResult
 
 router = resource("conversations")
@@ -77,6 +78,7 @@ async def create_conversation(request: Request, who: ChatCaller, given: NewConve
         id_,
         setup.tenant.mode_of(id_),
         services.clock.now(),
+        drawn=setup.draws_mode,
         person=speaker.person,
         language=given.language,
     )
@@ -166,14 +168,6 @@ async def send_message(
     services = services_of(request)
     conversation, speaker = ConversationId(conversation_id), who.identify(given.person)
     setup = await services.directory.setup(who.tenant)
-    try:
-        await services.store.tx(get_own_conversation, who.tenant, conversation, speaker.person)
-    except NotThere as problem:
-        fix = (
-            "Make it first: POST /v1/conversations with your own id, or without one. GET lists those that are there. "
-            "One that was given a `person` is theirs: name them with every message."
-        )
-        raise HttpProblem(404, problem.code, problem.problem, fix=fix) from None
     incoming = Incoming(
         tenant=who.tenant,
         conversation=conversation,
@@ -186,11 +180,21 @@ async def send_message(
         claims=speaker.claims,
         account=who.name,
         language=given.language,
+        begun=True,
         answers=IntentId(given.answers) if given.answers else None,
         seen=TurnId(given.seen) if given.seen else None,
     )
     add_log_context(tenant=who.tenant, turn=incoming.turn)
-    return await answer_turn(request, incoming, setup)
+    try:
+        if wants_events(request):  # which cannot be taken back once they have begun
+            await services.store.tx(require_own_conversation, who.tenant, conversation, speaker.person)
+        return await answer_turn(request, incoming, setup)
+    except (NotThere, NotYourConversation) as problem:
+        fix = (
+            "Make it first: POST /v1/conversations with your own id, or without one. GET lists those that are there. "
+            "One that was given a `person` is theirs: name them with every message."
+        )
+        raise HttpProblem(404, NotThere.code, problem.problem, fix=fix) from None
 
 
 @router.get("/v1/conversations/{conversation_id}/messages", **describe_route(AnswerPage[MessageShown], 404))
@@ -227,9 +231,13 @@ async def list_messages(
 async def answer_turn(request: Request, incoming: Incoming, setup: TurnSetup) -> Response:
     """Run the turn: what it came to, or its events for those who ask for them."""
     turns = services_of(request).turns
-    if "text/event-stream" in request.headers.get("accept", ""):
+    if wants_events(request):
         return Stream().follow(turns, incoming, setup)
     return to_turn_response(await turns.take(incoming, setup))
+
+
+def wants_events(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
 
 
 def to_turn_response(result: TurnResult, describe: Callable[[TurnResult], object] = TurnResult.to_json) -> Response:

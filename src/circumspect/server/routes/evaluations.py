@@ -26,6 +26,7 @@ from circumspect.server.access import (
     require_one_of,
     services_of,
 )
+from circumspect.server.open_streams import HeldStream
 from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
@@ -67,30 +68,55 @@ async def create_evaluation(
     request: Request, who: ChatCaller, given: NewEvaluation, key: EvaluationIdempotencyKey = None
 ) -> Response:
     """Check a case. The answer comes at once; the results at `GET /v1/evaluations/{id}` and as events."""
-    services = services_of(request)
     add_log_context(tenant=who.tenant)
-    model = await reviewing_model(services, who.tenant)
-    if given.controller == "react" and model is None:
+    made = await begin_evaluation(services_of(request), who.tenant, given, key)
+    return to_response(EvaluationShown.of(made), 202, headers={"Location": f"/v1/evaluations/{made.id}"})
+
+
+async def begin_evaluation(
+    services: Services,
+    tenant: TenantId,
+    given: NewEvaluation,
+    key: str | None = None,
+    change: LoggedAction | None = None,
+) -> Evaluation:
+    """`change`: what an operator is named for, who has no key."""
+    model = await reviewing_model(services, tenant)
+    own = (await services.directory.settings(tenant)).review.controller
+    asked = own if given.controller == "auto" else given.controller
+    if asked == "react" and model is None:
         raise HttpProblem(422, "no_model", "This tenant has no language model.", fix="Use the heuristic controller.")
     sent = given.model_dump(exclude_none=True)
-    stored = await load_stored_documents(services.store, who.tenant, sent)
-    work = await services.lanes.documents.compute(who.tenant, read_request, sent, stored, services.lanes.limits)
-    under = await services.experimenting.case(who.tenant, work.case.id) if given.controller == "auto" else None
-    wanted = under.arm.overlay.controller if under else given.controller
+    stored = await load_stored_documents(services.store, tenant, sent)
+    work = await services.lanes.documents.compute(tenant, read_request, sent, stored, services.lanes.limits)
+    under = await services.experimenting.case(tenant, work.case.id) if given.controller == "auto" else None
+    wanted = (under.arm.overlay.controller if under else None) or asked
     controller: ControllerName = "heuristic" if model is None or wanted == "heuristic" else "react"
-    made = await services.store.tx(
-        reviews.create,
-        tenant=who.tenant,
-        id=services.ids.new("eval"),
-        case_id=work.case.id,
-        controller=controller,
-        total=len(work.items),
-        request={**sent, "experiment": under.to_json()} if under else sent,
-        at=services.clock.now().timestamp(),
-        client_key=key,
-    )
-    services.evaluations.start(who.tenant, made.id, model)
-    return to_response(EvaluationShown.of(made), 202, headers={"Location": f"/v1/evaluations/{made.id}"})
+    chosen = (await services.directory.setup(tenant)).prompts
+    prompts = {name: one.id for name, one in chosen.items() if name.startswith("review")}
+    id_ = services.ids.new("eval")
+    beside = await services.experimenting.case_shadow(tenant, id_)
+    tried = {"experiment": under.to_json() if under else None, "shadow": beside}
+
+    def create(connection: sa.Connection) -> Evaluation:
+        row = reviews.create(
+            connection,
+            tenant=tenant,
+            id=id_,
+            case_id=work.case.id,
+            controller=controller,
+            total=len(work.items),
+            request={**sent, "prompts": prompts, **{name: one for name, one in tried.items() if one}},
+            at=services.clock.now().timestamp(),
+            client_key=key,
+        )
+        if change is not None:
+            change.log(connection, tenant, row.id)
+        return row
+
+    made = await services.store.tx(create)
+    services.evaluations.start(tenant, made.id, model)
+    return made
 
 
 @router.get("/v1/evaluations", **describe_route(AnswerPage[EvaluationShown], 404))
@@ -142,8 +168,9 @@ async def follow_evaluation(
 ) -> Response:
     """The same as events. Whoever comes late hears everything from the beginning."""
     found = await _find_evaluation(request, who, evaluation_id, tenant)
-    events = _events(services_of(request), found)
-    return StreamingResponse(events, media_type="text/event-stream", headers=HEADERS)
+    services = services_of(request)
+    stream = StreamingResponse(_events(services, found), media_type="text/event-stream", headers=HEADERS)
+    return HeldStream(stream, services.streams, who.name if who.caller is None else f"tenant:{who.caller.tenant}")
 
 
 @router.delete("/v1/evaluations", **describe_route(None, 404, status=204))

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from circumspect.errors import StoreError, StoreNotLasting
 from circumspect.server.access import NotPermitted, NotSignedIn, services_of
 from circumspect.server.config import Settings
+from circumspect.server.log_export import LagCollector, name_receivers
 from circumspect.server.metrics import read_backlog
 from circumspect.server.responses import describe_route, resource, to_response
 from circumspect.server.schemas.bodies import ProblemBody
@@ -20,6 +21,7 @@ from circumspect.server.schemas.health import Health, Readiness
 from circumspect.server.services import Services
 from circumspect.stores import database_time
 from circumspect.stores.lasting_files import require_room
+from circumspect.stores.log_exporting import read_lags
 from circumspect.stores.schema import HEAD, is_usable
 
 router = resource("health")
@@ -92,7 +94,8 @@ async def metrics(request: Request) -> Response:
     _require_permission(request, services.settings)
     now = services.clock.now().timestamp()
     found = await services.store.tx(read_backlog, now)
-    text = await asyncio.to_thread(services.metrics.render, found)
+    lags = await services.store.tx(read_lags, name_receivers(services.settings), now)
+    text = await asyncio.to_thread(services.metrics.render, found, LagCollector(lags))
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 

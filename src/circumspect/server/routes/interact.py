@@ -17,7 +17,7 @@ from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import KEY, describe_route, resource
 from circumspect.server.routes.conversations import TurnIdempotencyKey, to_turn_response
 from circumspect.server.schemas.interact import InteractRequest
-from circumspect.stores.people import get_own_conversation
+from circumspect.stores.people import require_own_conversation
 from circumspect.values import ConversationId
 from circumspect.web.browsing.interaction import InteractionJson, PageRequest, make_interaction, prepare_turn
 
@@ -34,7 +34,7 @@ async def interact(
     speaker = who.identify(given.person)
     setup = await services.pages.setup(who.tenant)
     if given.session:
-        await services.store.tx(get_own_conversation, who.tenant, ConversationId(given.session), speaker.person)
+        await services.store.tx(require_own_conversation, who.tenant, ConversationId(given.session), speaker.person)
     lanes = services.lanes
     asked = PageRequest(
         page=await lanes.pages.compute(who.tenant, given.page.page, given.url, lanes.limits),

@@ -13,7 +13,7 @@ from fastapi import Path, Query, Request
 from starlette.responses import Response
 
 from circumspect.policy.diff import changes
-from circumspect.policy.load import check, load
+from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.server.access import (
     AdminPrincipal,
@@ -22,6 +22,7 @@ from circumspect.server.access import (
     require_fresh,
     services_of,
 )
+from circumspect.server.checked_policies import check_policy_text, require_sound
 from circumspect.server.known_tools import find_known_tools
 from circumspect.server.problems import require_found
 from circumspect.server.responses import (
@@ -83,11 +84,9 @@ async def check_policy(
     """Is the text sound? Changes nothing."""
     services, name = services_of(request), one_tenant(who, tenant)
     known = await find_known_tools(services, name)
-    checking = services.lanes.policies
-    policy, findings = await checking.compute(name, check, given.text, specs=known.specs, seen=known.seen)
-    broken = policy is None or any(one.level == "error" for one in findings)
-    hash_ = None if broken or policy is None else policy.hash
-    return to_response(PolicyCheckShown(ok=not broken, hash=hash_, findings=[FindingShown.of(one) for one in findings]))
+    checked = await check_policy_text(services, name, given.text, known)
+    findings = [FindingShown.of(one) for one in checked.findings]
+    return to_response(PolicyCheckShown(ok=checked.hash is not None, hash=checked.hash, findings=findings))
 
 
 @router.post("/v1/admin/policies/rollback", **describe_route(PolicyWhole, 400, 404, 409))
@@ -138,14 +137,12 @@ async def _put(
 ) -> Response:
     now = services.clock.now()
     known = await find_known_tools(services, tenant)
-    policy = await services.lanes.policies.compute(
-        tenant, load, text, specs=known.specs, seen=known.seen, name=f"policy of {tenant}"
-    )
+    hash_ = await require_sound(services, tenant, text, known)
     change = action(services, who.name, did)
 
     def body(connection: sa.Connection) -> PolicyVersion:
         made = policies.put_policy(
-            connection, tenant, text, policy.hash, at=now, note=note, created_by=who.name, if_version=if_version
+            connection, tenant, text, hash_, at=now, note=note, created_by=who.name, if_version=if_version
         )
         change.log(connection, tenant, f"version {made.version}", {"note": note})
         return made

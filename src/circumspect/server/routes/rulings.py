@@ -12,9 +12,10 @@ from dataclasses import replace
 from fastapi import Request
 from starlette.responses import Response
 
+from circumspect.aside import compute_aside, weigh_value
 from circumspect.audit.tool_defs import BadTools, specs_of
 from circumspect.errors import ConfigError
-from circumspect.gate import Gate, Ruling
+from circumspect.gate import CallHeld, Gate, Ruling
 from circumspect.server.access import Caller, ChatCaller, services_of
 from circumspect.server.brought_tools import check_schemas
 from circumspect.server.problems import HttpProblem, not_found
@@ -30,7 +31,7 @@ from circumspect.server.schemas.rulings import (
     RulingWanted,
 )
 from circumspect.server.services import Services
-from circumspect.stores.people import get_own_conversation
+from circumspect.stores.people import require_own_conversation
 from circumspect.values import ConversationId, ToolCall, ToolSpec
 
 router = resource("rulings")
@@ -87,9 +88,12 @@ async def note_result(request: Request, who: ChatCaller, ruling_id: IdPath, give
     """What came of a call that was allowed. Said once: what was said first stays."""
     gate = await _open_gate(services_of(request), who)
     ruling = await _find(gate, ruling_id, who.identify(given.person).person)
-    if not ruling.allowed:
-        raise HttpProblem(409, "call_held", "That call was not let through.", fix="Run only what is allowed.")
-    state = await gate.ran(ruling, given.result, error=given.error, not_run=given.not_run)
+    try:
+        if not ruling.allowed:
+            raise CallHeld(ruling)
+        state = await gate.ran(ruling, given.result, error=given.error, not_run=given.not_run)
+    except CallHeld as held:  # also what only read when it was ruled on, and by now changes something
+        raise HttpProblem(409, held.code, "That call was not let through.", fix="Run only what is allowed.") from None
     return to_response({"state": state})
 
 
@@ -101,9 +105,12 @@ async def check_reply(request: Request, who: ChatCaller, given: ReplyToCheck) ->
     gate = await _open_gate(services, who)
     if given.conversation:
         conversation = ConversationId(given.conversation)
-        await services.store.tx(get_own_conversation, who.tenant, conversation, speaker.person)
+        await services.store.tx(require_own_conversation, who.tenant, conversation, speaker.person)
         gate.note(conversation, await services.store.executions(who.tenant, conversation))
-    checked = gate.check_reply(given.text, messages=given.messages, conversation=given.conversation or "default")
+    checked = await compute_aside(
+        len(given.text) + weigh_value(given.messages), gate.check_reply, given.text, messages=given.messages,
+        conversation=given.conversation or "default",
+    )  # fmt: skip
     return to_response(checked.to_json())
 
 

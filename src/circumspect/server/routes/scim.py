@@ -1,12 +1,13 @@
 """`/scim/v2/…`: an identity provider makes, changes and deactivates the operators of a tenant.
 
-A key with the scope `provision` sees the operators who may see its tenant and no other. It makes operators and
-reviewers; who is to be an administrator, or is one, needs a key that has `admin` as well. Nobody gets a password here.
+A key with the scope `provision` sees the operators who may see its tenant and no other. Whoever it makes has no role,
+and so no rights, until a group gives them one; who is to be an administrator, or is one, needs a key that has `admin`
+as well. Nobody gets a password here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -21,10 +22,10 @@ from circumspect.server.granting import require_own_scopes
 from circumspect.server.responses import KEY, IdPath, LoggedAction, action, describe_route, encode_json, resource
 from circumspect.server.schemas.scim import ScimPatch, ScimResource
 from circumspect.server.scim_format import (
-    LEAST_ROLE,
     list_members,
     matches,
     patch_user,
+    pick,
     read_members,
     read_role,
     read_user,
@@ -34,19 +35,23 @@ from circumspect.server.scim_format import (
     show_user,
 )
 from circumspect.server.stores import provisioning
-from circumspect.server.stores.access import ROLES, KeyScope, OperatorRole
+from circumspect.server.stores.access import NO_ROLE, ROLES, HeldRole, KeyScope, OperatorRole
 from circumspect.server.stores.provisioning import ProvisionedOperator
 from circumspect.values import Json
 
-router = resource("provisioning", route_that_says(scim_format.with_scim_error))
+SCIM = "application/scim+json"
+router = resource("provisioning", route_that_says(scim_format.with_scim_error, SCIM))
 Provisioner = Annotated[Caller, Depends(caller("provision"))]
 Filter = Annotated[str | None, Query(alias="filter", max_length=500, description='Such as `userName eq "dana"`.')]
 StartIndex = Annotated[int, Query(alias="startIndex", ge=-(10**9), le=10**9)]
 Count = Annotated[int, Query(ge=-(10**9), le=10**9)]
+LeftOut = Annotated[str, Query(alias="excludedAttributes", max_length=400)]
+Wanted = Annotated[str, Query(alias="attributes", max_length=400)]
 GroupPath = Annotated[str, Path(pattern=r"^[a-z]{1,20}$")]
+DescribedName = Annotated[str, Path(max_length=200)]
 _ANSWER: dict[str, Any] = {
     "description": "In SCIM's form.",
-    "content": {"application/scim+json": {"schema": {"type": "object"}}},
+    "content": {SCIM: {"schema": {"type": "object"}}},
 }
 
 
@@ -55,8 +60,8 @@ def _describe(*statuses: int, status: int = 200) -> dict[str, Any]:
     return describe_route(None, *statuses, status=status, security=KEY, responses=responses)
 
 
-def _answer(value: object, status: int = 200) -> Response:
-    return Response(encode_json(value), status, media_type="application/scim+json")
+def _answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(encode_json(value), status, headers, media_type=SCIM)
 
 
 # --- users ----------------------------------------------------------------------------------------------------------
@@ -64,11 +69,17 @@ def _answer(value: object, status: int = 200) -> Response:
 
 @router.get("/scim/v2/Users", **_describe(400))
 async def list_provisioned_users(
-    request: Request, who: Provisioner, filter_: Filter = None, start: StartIndex = 1, count: Count = 100
+    request: Request,
+    who: Provisioner,
+    filter_: Filter = None,
+    start: StartIndex = 1,
+    count: Count = 100,
+    wanted: Wanted = "",
+    left_out: LeftOut = "",
 ) -> Response:
     """The tenant's operators, by name."""
     found = await services_of(request).store.tx(provisioning.list_provisioned, who.tenant)
-    shown = [one for one in map(show_user, found) if matches(filter_, one)]
+    shown = [pick(one, wanted, left_out) for one in map(show_user, found) if matches(filter_, one)]
     return _answer(show_page(shown, start, min(count, 200)))
 
 
@@ -77,7 +88,7 @@ async def create_provisioned_user(request: Request, who: Provisioner, given: Sci
     """Make an operator. They sign in by the identity provider: a password is not taken."""
     services = services_of(request)
     now = services.clock.now().timestamp()
-    blank = ProvisionedOperator(services.ids.new("opr"), "", LEAST_ROLE, now, active=True, profile={})
+    blank = ProvisionedOperator(services.ids.new("opr"), "", NO_ROLE, now, active=True, profile={})
     wanted = read_user({"userName": "", **given.model_dump()}, blank)
     change = action(services, who.name, "operator.added")
 
@@ -89,14 +100,17 @@ async def create_provisioned_user(request: Request, who: Provisioner, given: Sci
         change.log(connection, who.tenant, made.id, {"name": made.name, "role": made.role, "active": made.active})
         return made
 
-    return _answer(show_user(await services.store.tx(body)), 201)
+    shown = show_user(await services.store.tx(body))
+    return _answer(shown, 201, {"Location": shown["meta"]["location"]})
 
 
 @router.get("/scim/v2/Users/{user_id}", **_describe(404))
-async def get_provisioned_user(request: Request, who: Provisioner, user_id: IdPath) -> Response:
+async def get_provisioned_user(
+    request: Request, who: Provisioner, user_id: IdPath, wanted: Wanted = "", left_out: LeftOut = ""
+) -> Response:
     """One operator."""
     found = await services_of(request).store.tx(provisioning.find_provisioned, who.tenant, user_id)
-    return _answer(show_user(_require(found)))
+    return _answer(pick(show_user(_require(found)), wanted, left_out))
 
 
 @router.put("/scim/v2/Users/{user_id}", **_describe(400, 404, 409))
@@ -164,7 +178,7 @@ def _require(found: ProvisionedOperator | None) -> ProvisionedOperator:
     return found
 
 
-def _require_right(connection: sa.Connection, who: Caller, role: OperatorRole, at: float) -> None:
+def _require_right(connection: sa.Connection, who: Caller, role: HeldRole, at: float) -> None:
     needed: tuple[KeyScope, ...] = ("provision", "admin") if role == "admin" else ("provision",)
     require_own_scopes(connection, Principal(who.name, frozenset({who.tenant}), caller=who), needed, at)
 
@@ -179,12 +193,14 @@ async def list_role_groups(
     filter_: Filter = None,
     start: StartIndex = 1,
     count: Count = 100,
-    left_out: Annotated[str, Query(alias="excludedAttributes", max_length=200)] = "",
+    wanted: Wanted = "",
+    left_out: LeftOut = "",
 ) -> Response:
     """The roles, with who has them."""
     found = await services_of(request).store.tx(provisioning.list_provisioned, who.tenant)
-    groups = [show_group(role, found, members="members" not in left_out) for role in ROLES]
-    return _answer(show_page([one for one in groups if matches(filter_, one)], start, min(count, 200)))
+    shown = [show_group(role, found) for role in ROLES]
+    groups = [pick(one, wanted, left_out) for one in shown if matches(filter_, one)]
+    return _answer(show_page(groups, start, min(count, 200)))
 
 
 @router.post("/scim/v2/Groups", **_describe(400, 409, status=201))
@@ -195,16 +211,18 @@ async def create_role_group(request: Request, who: Provisioner, given: ScimResou
 
 
 @router.get("/scim/v2/Groups/{group_id}", **_describe(404))
-async def get_role_group(request: Request, who: Provisioner, group_id: GroupPath) -> Response:
+async def get_role_group(
+    request: Request, who: Provisioner, group_id: GroupPath, wanted: Wanted = "", left_out: LeftOut = ""
+) -> Response:
     """One role."""
     role = _find_role(group_id)
     found = await services_of(request).store.tx(provisioning.list_provisioned, who.tenant)
-    return _answer(show_group(role, found))
+    return _answer(pick(show_group(role, found), wanted, left_out))
 
 
 @router.patch("/scim/v2/Groups/{group_id}", **_describe(400, 404))
 async def change_role_group(request: Request, who: Provisioner, group_id: GroupPath, given: ScimPatch) -> Response:
-    """Give the role, or take it away: who has no other is a reviewer then."""
+    """Give the role, or take it away: who has it no more has none then."""
     return await _assign(request, who, group_id, lambda now: read_members(given.list_operations(), now))
 
 
@@ -227,8 +245,8 @@ async def _assign(
         after = change(before)
         if after - known.keys():
             raise refuse(400, "invalidValue", "There is no such user.", "Make the user first.")
-        moved = [(known[id_], role) for id_ in sorted(after - before)]
-        moved += [(known[id_], LEAST_ROLE) for id_ in sorted(before - after)]
+        moved: list[tuple[ProvisionedOperator, HeldRole]] = [(known[id_], role) for id_ in sorted(after - before)]
+        moved += [(known[id_], NO_ROLE) for id_ in sorted(before - after)]
         for one, to in moved:
             logged = action(services, who.name, "operator.changed")
             _write(connection, who, one, replace(one, role=to), logged, at)
@@ -263,3 +281,22 @@ async def list_resource_types(who: Provisioner) -> Response:
 async def list_resource_schemas(who: Provisioner) -> Response:
     """What is known of a user and of a group."""
     return _answer(show_page(scim_format.SCHEMAS, 1, 10))
+
+
+@router.get("/scim/v2/ResourceTypes/{type_id}", **_describe(404))
+async def get_resource_type(who: Provisioner, type_id: DescribedName) -> Response:
+    """Users, or groups."""
+    return _answer(_find_described(scim_format.RESOURCE_TYPES, type_id))
+
+
+@router.get("/scim/v2/Schemas/{schema_id}", **_describe(404))
+async def get_resource_schema(who: Provisioner, schema_id: DescribedName) -> Response:
+    """What is known of a user, or of a group."""
+    return _answer(_find_described(scim_format.SCHEMAS, schema_id))
+
+
+def _find_described(known: Sequence[Mapping[str, Any]], id_: str) -> Mapping[str, Any]:
+    for one in known:
+        if one["id"] == id_:
+            return one
+    raise refuse(404, "not_found", "There is no such description.", "List them without an id.")

@@ -15,6 +15,8 @@ class PlanShown(AnswerBody):
     name: str
     mode: Mode
     multiplier: float
+    quota: int | None = Field(description="Messages a month (UTC); null is as many as a tenant likes.")
+    message_price_usd: float = Field(validation_alias="message_price")
 
 
 class PlanGiven(RequestBody):
@@ -22,6 +24,8 @@ class PlanGiven(RequestBody):
 
     mode: Mode
     multiplier: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = 1.0
+    quota: Annotated[int, Field(ge=0, le=999_999_999)] | None = None
+    message_price_usd: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = 0.0
 
 
 class BusinessShown(AnswerBody):
@@ -88,6 +92,47 @@ class UsageRowShown(AnswerBody):
     model_calls: int
     input_tokens: int
     output_tokens: int
+    cost_usd: float = Field(validation_alias="cost")
+    billed_usd: float = Field(
+        validation_alias="billed",
+        description="The cost times the plan's multiplier, and its price by the message.",
+    )
+
+
+class QuotaShown(AnswerBody):
+    tenant: str
+    period: str = Field(description="The month that runs: YYYY-MM, UTC.")
+    plan: str
+    quota: int | None = Field(description="Null is as many as the tenant likes.")
+    used: int
+    left: int | None
+    message_price_usd: float = Field(validation_alias="message_price")
+
+
+class MeasuresShown(AnswerBody):
+    tenant: str
+    period: str = Field(description="YYYY-MM, UTC.")
+    thumbs_up: int
+    thumbs_down: int
+    satisfaction: float | None = Field(description="The share of thumbs that point up; null where nobody said.")
+    apology_loops: int = Field(description="Turns that ended a row of replies which were sorry or did not know.")
+    searches_saved: int = Field(description="Turns on a page that needed no search.")
+
+
+class EvaluationUsageShown(AnswerBody):
+    tenant: str
+    period: str = Field(description="YYYY-MM, UTC.")
+    controller: str
+    model: str
+    verdicts: int
+    met: int
+    not_met: int
+    uncertain: int
+    abstention: float = Field(description="The share of the verdicts that are UNCERTAIN.")
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    seconds_each: float = Field(description="How long a verdict took, on average.")
     cost_usd: float = Field(validation_alias="cost")
     billed_usd: float = Field(validation_alias="billed", description="The cost times the plan's multiplier.")
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from circumspect.journal import PersonReplyEvent, read_event
+from circumspect.journal import PersonReplyEvent, ReplyEvent, read_event
 from circumspect.reasons import ReasonCode
 from circumspect.server.schemas.bodies import (
     PERSON,
@@ -17,7 +17,7 @@ from circumspect.server.schemas.bodies import (
     RequestBody,
     ResourceId,
 )
-from circumspect.values import EntryKind, Language, Message, Mode, Role
+from circumspect.values import EntryKind, Language, Message, Mode, Role, SourceJson
 
 
 class NewConversation(RequestBody):
@@ -91,6 +91,7 @@ class MessageShown(AnswerBody):
     content: str
     at: AnswerTime
     by: Literal["user", "agent", "person", "system"] = Field(description="Who said it.")
+    sources: list[SourceJson] | None = Field(None, description="What numbers like [1] in an answer stand for.")
     reason_code: ReasonCode | None = Field(None, description="Internal messages only.")
     meta: dict[str, Any] | None = Field(None, description="Internal messages only.")
 
@@ -98,6 +99,8 @@ class MessageShown(AnswerBody):
     def of_message(cls, row: Message, *, internal: bool) -> Self:
         said_by: dict[Role, Literal["user", "system"]] = {"user": "user", "internal": "system"}
         private: dict[str, Any] = {"reason_code": row.reason, "meta": row.meta} if internal else {}
+        event = read_event(row)
+        sources = [one.to_json() for one in event.sources] if isinstance(event, ReplyEvent) else []
         return cls(
             seq=row.seq,
             turn_id=row.turn,
@@ -105,6 +108,7 @@ class MessageShown(AnswerBody):
             kind=row.kind,
             content=row.content,
             at=row.at,
-            by=said_by.get(row.role) or ("person" if isinstance(read_event(row), PersonReplyEvent) else "agent"),
+            by=said_by.get(row.role) or ("person" if isinstance(event, PersonReplyEvent) else "agent"),
+            sources=sources or None,
             **private,
         )

@@ -62,9 +62,9 @@ class NewEvaluation(RequestBody):
     controller: Literal["auto", "react", "heuristic"] = Field(
         "auto",
         description="`react`: the tenant's model drives. `heuristic`: no model. `auto`: what an experiment on cases "
-        "says; else react if there is a model.",
+        "says; else what the tenant's file says; else react if there is a model.",
     )
-    fallback: bool = Field(True, description="The heuristic answers when the model fails.")
+    fallback: bool = Field(True, description="When the model fails, UNCERTAIN shows the passages that words find.")
     limits: LimitsGiven | None = None
 
 

@@ -53,7 +53,7 @@ class GuardGiven(RequestBody):
 class ExperimentPlanGiven(RequestBody):
     """What is compared and how; for a shadow what it may read and spend. Written before anything is seen."""
 
-    metric: OneLine | None = Field(None, description="What decides: escalated, wrong, cost, …")
+    metric: OneLine | None = Field(None, description="What decides: loss (the default), wrong, cost, …")
     method: Literal["sequential", "fixed"] | None = Field(None, description="sequential may be looked at any time.")
     alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
     horizon: Count | None = Field(None, description="Conversations an arm.")
@@ -176,9 +176,10 @@ class ExperimentWhole(ExperimentShown):
 class ShadowShown(AnswerBody):
     tenant: str
     experiment: str
-    turn: str
-    conversation: str
-    same: bool = Field(description="The same outcome, calls and reason codes; wording apart.")
+    turn: str = Field(description="The turn, or the evaluation of a case.")
+    conversation: str | None
+    case_id: str | None
+    same: bool = Field(description="The same outcome, calls and reason codes; of a case, the same verdicts.")
     differences: list[str]
     live: dict[str, Any]
     shadow: dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
@@ -64,7 +65,7 @@ class PageGiven(RequestBody):
         if self.html is not None:
             from circumspect.web.browser.html_snapshot import read_page
 
-            return read_page(self.html, url, limits)
+            return replace(read_page(self.html, url, limits), status=self.status, busy=self.busy)
         elements = tuple(Element(**one.model_dump()) for one in self.elements or ())
         return Page(url, self.title, elements, self.text, focused=self.focused, status=self.status, busy=self.busy)
 

@@ -111,7 +111,13 @@ class RulingShown(AnswerBody):
     execution: str | None = Field(
         description="The ledger's row of a write, once handed out. Two rulings with the same one let one call run."
     )
-    grounding: dict[str, Any] = Field(description="Where each value comes from.")
+    state: Literal["started", "succeeded", "failed", "indeterminate"] | None = Field(
+        description="Set where the call is no longer to be run: what became of it when it was let through before."
+    )
+    outcome: Any = Field(description="What it brought, or why it failed.")
+    grounding: dict[str, Any] = Field(
+        description="Where each value comes from; empty where no words came with the request."
+    )
 
 
 class ResultNoted(AnswerBody):

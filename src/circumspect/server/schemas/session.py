@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from circumspect.server.credentials import LONGEST_PASSWORD
 from circumspect.server.schemas.bodies import AnswerBody, RequestBody, sort_names
-from circumspect.server.stores.access import KeyScope, OperatorRole
+from circumspect.server.stores.access import HeldRole, KeyScope
 
 
 class Credentials(RequestBody):
@@ -36,7 +36,7 @@ class OperatorShown(AnswerBody):
     kind: Literal["operator"] = "operator"
     id: str
     name: str
-    role: OperatorRole
+    role: HeldRole
     tenants: Annotated[list[str] | None, BeforeValidator(sort_names)] = Field(
         description="Whom the operator may see; null is everyone."
     )

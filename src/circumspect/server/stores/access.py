@@ -26,6 +26,10 @@ KeyState = Literal["valid", "expired", "revoked"]
 OperatorRole = Literal["operator", "reviewer", "admin"]
 SCOPES: tuple[KeyScope, ...] = get_args(KeyScope)
 ROLES: tuple[OperatorRole, ...] = get_args(OperatorRole)
+HeldRole = OperatorRole | Literal["none"]
+"""What an operator has. Who has none was made by an identity provider that has given them nothing yet: they may sign
+in, and every door is closed."""
+NO_ROLE: HeldRole = "none"
 
 USED_SECONDS = 60
 """`used_at` is right to the minute, so that a busy key is not a write for every request."""
@@ -58,6 +62,8 @@ class KnownKey:
     row: KeyRow
     hash: str
     settings: Mapping[str, Json]
+    revision: int
+    """Of the tenant, when it had these settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class OperatorRow:
 
     id: str
     name: str
-    role: OperatorRole
+    role: HeldRole
     tenants: tuple[TenantId, ...] | None
     created_at: float
     disabled_at: float | None = None
@@ -99,11 +105,11 @@ def unknown_tenant(connection: sa.Connection, tenant: str) -> UnknownTenant:
 
 def key_by_id(connection: sa.Connection, id_: str) -> KnownKey | None:
     row: Any = connection.execute(
-        sa.select(api_keys, tenants.c.settings)
+        sa.select(api_keys, tenants.c.settings, tenants.c.revision)
         .join_from(api_keys, tenants, tenants.c.id == api_keys.c.tenant)
         .where(api_keys.c.id == id_)
     ).one_or_none()
-    return None if row is None else KnownKey(_key(row), row.hash, row.settings or {})
+    return None if row is None else KnownKey(_key(row), row.hash, row.settings or {}, row.revision)
 
 
 def list_keys(connection: sa.Connection, allowed: Collection[TenantId] | None = None) -> Sequence[KeyRow]:

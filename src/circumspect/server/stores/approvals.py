@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from circumspect.stores import codec
 from circumspect.stores.codec import epoch
 from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first, not_there
+from circumspect.stores.rehearsals import is_real
 from circumspect.stores.tables import APPROVALS, WAITING, intents, tool_executions
 from circumspect.values import Execution, Intent, IntentId, TenantId
 
@@ -38,7 +39,7 @@ def list_approvals(
     now: datetime | None = None,
 ) -> Sequence[Approval]:
     """Those that wait and have not expired (`now`), or all there ever were."""
-    query = sa.select(intents).where(sa.text(APPROVALS))
+    query = sa.select(intents).where(sa.text(APPROVALS), is_real(intents))
     if waiting:
         query = query.where(sa.text(WAITING))
         if now is not None:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from circumspect.server.stores.mcp_sessions import forget_ended_sessions
 from circumspect.server.stores.sign_in_attempts import sweep_attempts
 from circumspect.stores.experiment_tables import exposures, labels, shadows
-from circumspect.stores.search_tables import turn_marks
+from circumspect.stores.search_tables import held_calls, turn_marks
 from circumspect.stores.tables import (
     DELIVERED,
     conversations,
@@ -27,9 +27,13 @@ from circumspect.stores.tables import (
     tool_executions,
     turns,
 )
+from circumspect.stores.work_tables import work_items, work_notes
 from circumspect.values import ConversationId, TenantId
 
-_OWNED = (exposures, shadows, labels, turn_marks, messages, tool_executions, intents, escalations, outbox, turns)
+_OWNED = (
+    exposures, shadows, labels, turn_marks, held_calls, work_items, work_notes, messages, tool_executions, intents,
+    escalations, outbox, turns,
+)  # fmt: skip
 """Every table with a conversation's rows; calls before the intents that they refer to."""
 
 FEW = 5
@@ -73,6 +77,8 @@ def tidy(connection: sa.Connection, delivered_before: float, now: float, limit: 
     there were."""
     arrived = sa.select(outbox.c.id).where(sa.text(DELIVERED), outbox.c.created_at < delivered_before).limit(limit)
     ended = sa.select(operator_sessions.c.hash).where(operator_sessions.c.expires_at < now).limit(limit)
+    for added in (work_items, work_notes):
+        connection.execute(sa.delete(added).where(added.c.about == outbox.name, added.c.item.in_(arrived)))
     gone = connection.execute(sa.delete(outbox).where(outbox.c.id.in_(arrived))).rowcount
     gone += connection.execute(sa.delete(operator_sessions).where(operator_sessions.c.hash.in_(ended))).rowcount
     gone += sweep_attempts(connection, now, limit)
@@ -119,6 +125,8 @@ def export_conversation(connection: sa.Connection, tenant: TenantId, conversatio
         "experiments": _rows(connection, exposures, tenant, conversation, "at"),
         "shadows": _rows(connection, shadows, tenant, conversation, "at"),
         "labels": _rows(connection, labels, tenant, conversation, "at"),
+        "work_items": _rows(connection, work_items, tenant, conversation, "item"),
+        "notes": _rows(connection, work_notes, tenant, conversation, "at"),
     }
 
 

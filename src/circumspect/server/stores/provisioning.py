@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.server.stores import access
-from circumspect.server.stores.access import OperatorRole, OperatorRow
+from circumspect.server.stores.access import HeldRole, OperatorRow
 from circumspect.stores.tables import operators
 from circumspect.values import Json, TenantId
 
@@ -25,7 +25,7 @@ _GONE = "deleted"
 class ProvisionedOperator:
     id: str
     name: str
-    role: OperatorRole
+    role: HeldRole
     created_at: float
     active: bool
     profile: Mapping[str, Json]

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from circumspect.errors import UnknownTenant
 from circumspect.stores import admin, codec
-from circumspect.stores.tables import plans, tenants
+from circumspect.stores.tables import tenants
 from circumspect.values import JsonObject, Plan, Tenant, TenantId
 
 
@@ -27,18 +27,15 @@ class TenantRow:
     revision: int
 
 
-_ROWS = sa.select(tenants, plans.c.mode, plans.c.multiplier).join(plans)
-
-
 def get(connection: sa.Connection, tenant: TenantId, *, lock: bool = False) -> TenantRow | None:
     """With `lock`, nobody else changes it before this transaction ends."""
-    query = _ROWS.where(tenants.c.id == tenant)
+    query = admin.TENANTS.where(tenants.c.id == tenant)
     row = connection.execute(query.with_for_update(of=tenants) if lock else query).one_or_none()
     return None if row is None else _read(row)
 
 
 def get_all(connection: sa.Connection) -> Sequence[TenantRow]:
-    return [_read(row) for row in connection.execute(_ROWS.order_by(tenants.c.id))]
+    return [_read(row) for row in connection.execute(admin.TENANTS.order_by(tenants.c.id))]
 
 
 def revision(connection: sa.Connection, tenant: TenantId) -> int | None:

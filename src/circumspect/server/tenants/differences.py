@@ -20,7 +20,11 @@ _LONGEST = 60
 _SIGNS = {"added": "+", "changed": "~", "removed": "-"}
 _KEYS = ("python", "http", "mcp", "client", "question", "url")
 """What names an item of a list, where its items have names."""
-_SHOWN = ("language", "plan", "adaptive_share", "model", "retention_days", "rate_per_minute", "widget", "business")
+_SHOWN = (
+    "language", "plan", "adaptive_share", "model", "retention_days", "rate_per_minute", "widget", "business",
+    "confirm_seconds", "escalate_failures", "hand_over_apologies", "prompts", "review", "temperatures",
+    "understanding",
+)  # fmt: skip
 """Sections whose values are no secret to anyone who reads the difference."""
 
 
@@ -41,7 +45,7 @@ class FileChange:
 def of_tenant(
     old: Tenant | None, old_settings: JsonObject | None, new: Tenant, new_settings: JsonObject
 ) -> Iterator[FileChange]:
-    """The tenant and its settings. The plan's own mode and multiplier are not the tenant's: see `of_plan`."""
+    """The tenant and its settings. What a plan says itself is not the tenant's: see `of_plan`."""
     before = {} if old is None else _document(old, old_settings or {})
     yield from _find_changes(before, _document(new, new_settings), ())
 
@@ -55,6 +59,12 @@ def of_plan(old: Plan | None, new: Plan, others: int) -> Iterator[FileChange]:
         yield FileChange("changed", f"plan {new.name}", f"mode {old.mode} → {new.mode}{told}")
     if old.multiplier != new.multiplier:
         yield FileChange("changed", f"plan {new.name}", f"multiplier {old.multiplier:g} → {new.multiplier:g}{told}")
+    if old.quota != new.quota:
+        before, after = ("none" if one.quota is None else one.quota for one in (old, new))
+        yield FileChange("changed", f"plan {new.name}", f"quota {before} → {after}{told}")
+    if old.message_price != new.message_price:
+        detail = f"message price {old.message_price:g} → {new.message_price:g}{told}"
+        yield FileChange("changed", f"plan {new.name}", detail)
 
 
 def of_policy(old: str | None, new: str, version: int) -> Iterator[FileChange]:
@@ -119,7 +129,7 @@ def _find_changes(old: Any, new: Any, place: tuple[str, ...]) -> Iterator[FileCh
 
 
 def _opens(place: tuple[str, ...]) -> bool:
-    return not place or place[0] in ("business", "notify")
+    return not place or place[0] in ("business", "notify", "prompts", "review", "temperatures", "understanding")
 
 
 def _item(old: Any, new: Any, what: str) -> Iterator[FileChange]:
@@ -166,6 +176,8 @@ def _name(item: Any) -> str | None:
             found = found.get("name")
         if isinstance(found, str):
             return found.partition("?")[0] if key == "url" else found
+    if "business" in item:
+        return "business"
     to = item.get("to")
     return ", ".join(map(str, to)) if isinstance(to, Sequence) else None
 

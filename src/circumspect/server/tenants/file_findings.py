@@ -18,9 +18,10 @@ class TenantFileError(ConfigError):
 
     code = "tenant_file"
 
-    def __init__(self, problem: str, *, fix: str = "", findings: tuple[str, ...] = ()) -> None:
+    def __init__(self, problem: str, *, fix: str = "", errors: tuple[Located, ...] = ()) -> None:
         super().__init__(problem, fix=fix)
-        self.findings = findings
+        self.errors = errors
+        self.findings = tuple(str(one) for one in errors)
 
     def __str__(self) -> str:
         return "\n".join((super().__str__(), *self.findings))
@@ -42,12 +43,12 @@ class Located:
 
 
 def make_file_error(name: str, findings: Iterable[Located]) -> TenantFileError:
-    errors = tuple(str(one) for one in findings if one.is_error)
+    errors = tuple(one for one in findings if one.is_error)
     many = f"{len(errors)} problems" if len(errors) > 1 else "a problem"
     return TenantFileError(
         f"The tenant file {name} has {many}, so nothing of it was applied.",
         fix="Correct it and apply it again:",
-        findings=errors,
+        errors=errors,
     )
 
 

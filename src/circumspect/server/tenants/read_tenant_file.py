@@ -22,6 +22,7 @@ from circumspect.errors import ConfigError
 from circumspect.policy.keys.findings import FileFinding, Level, Place, suggest_word
 from circumspect.policy.load import check as check_policy
 from circumspect.policy.load import read_yaml, surface, text_of
+from circumspect.prompts import FIXED, list_prompt_names
 from circumspect.server.tenants.file_findings import KeyLines, Located, explain_error, line_of
 from circumspect.server.tenants.tenant_file import SecretSection, TenantFile
 from circumspect.server.tenants.yaml_lines import split_yaml_lines
@@ -83,11 +84,16 @@ def schema() -> dict[str, Any]:
 
 def read(path: Path) -> TenantFileReading:
     """Everything that can be said without importing, calling or storing anything. Raises nothing."""
-    name = str(path)
     try:
         text = text_of(path)
     except (OSError, ValueError) as problem:
         return _nothing(path, [FileFinding("error", 0, str(problem), "Check the path and the file.")])
+    return read_text(text, path)
+
+
+def read_text(text: str, path: Path) -> TenantFileReading:
+    """The same for a text that stands for a file at that path."""
+    name = str(path)
     if found := surface(text):
         return _nothing(path, found)
     data, lines, found = read_yaml(text)
@@ -105,7 +111,7 @@ def read(path: Path) -> TenantFileReading:
     policy, more = _policy(data.get("policy"), path, text)
     documents, missing = _documents(file, path)
     secrets, unread = _secrets(file, path)
-    remarks = [*more, *missing, *unread, *_http(file), *_client(file), *_secret_names(file)]
+    remarks = [*more, *missing, *unread, *_http(file), *_client(file), *_secret_names(file), *_prompts(file)]
     located = [Located(name, one) for one in (*found, *(_to_finding(one, lines) for one in remarks))]
     return TenantFileReading(path, file, policy, documents, secrets, lines, _sort_findings(located))
 
@@ -284,6 +290,21 @@ def _client(file: TenantFile) -> Iterator[TenantRemark]:
                 yield ("tools", at, "client"), problem.problem.rstrip("."), problem.fix
 
 
+def _prompts(file: TenantFile) -> Iterator[TenantRemark]:
+    """Which versions there are, the store knows; what can be said without it is said here."""
+    free = [name for name in list_prompt_names() if name not in FIXED]
+    for name, id_ in file.prompts.items():
+        if name not in free:
+            fix = suggest_word(name, free) or f"Possible here: {', '.join(free)}."
+            yield ("prompts", name), f"no prompt named '{name}' can have another version", fix
+        elif id_.rpartition("@")[0] != name:
+            yield (
+                ("prompts", name),
+                f"{id_} is a version of another prompt",
+                f"Write {name}@ and the hash of a version.",
+            )
+
+
 def _secret_names(file: TenantFile) -> Iterator[TenantRemark]:
     """A file that lists its secrets lists all of them."""
     if "secrets" not in file.model_fields_set:
@@ -292,6 +313,7 @@ def _secret_names(file: TenantFile) -> Iterator[TenantRemark]:
     for at, section in enumerate(file.tools):
         used += [(("tools", at, "http", "auth"), name) for name in (section.http.secrets() if section.http else ())]
         used += [(("tools", at, "mcp"), name) for name in (section.mcp.secrets() if section.mcp else ())]
+        used += [(("tools", at, "business"), name) for name in (section.business.secrets() if section.business else ())]
     used += [
         (("notify", "webhooks", at, "secret"), hook.secret)
         for at, hook in enumerate(file.notify.webhooks)

@@ -9,22 +9,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from circumspect.policy.keys.meaning import FileSection
 from circumspect.policy.keys.tool_policy import UnitShare
+from circumspect.profiles import PROFILES, STANDARD
+from circumspect.server.tenants.business_section import BusinessToolsSection
 from circumspect.server.tenants.end_user_keys import EndUsersSection
+from circumspect.server.tenants.understanding_section import UnderstandingSection
 from circumspect.tools.client_definition import CopiedDefinition
 from circumspect.tools.http_definition import HttpToolDefinition
 from circumspect.tools.mcp_definition import McpDefinition
-from circumspect.values import Business, Faq, Json, Language, Mode, Plan, Tenant, TenantId
+from circumspect.values import Business, Faq, Json, Language, Mode, Plan, Profile, Purpose, Tenant, TenantId
 
 LongText = Annotated[str, Field(max_length=100_000)]
 ShortText = Annotated[str, Field(max_length=1_000)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 FileTenantId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+PromptName = Annotated[str, Field(pattern=r"^[a-z_/-]{1,64}$")]
+PromptId = Annotated[str, Field(pattern=r"^[a-z_/-]{1,64}@[0-9a-f]{8}$")]
+Temperature = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
 FilePath = Annotated[str, Field(pattern=r"^[^\n\x00]{1,1000}$")]
 NotifyTopic = Literal["escalation", "approval", "indeterminate", "resolved"]
 
@@ -51,6 +58,10 @@ class PlanSection(FileSection):
     """How turns are processed: standard or adaptive. Changing it changes every tenant that has the plan."""
     multiplier: Annotated[float, Field(ge=0, le=1_000)] | None = None
     """What the cost of a tenant's turns is multiplied by on its bill."""
+    quota: Annotated[int, Field(ge=0, le=999_999_999)] | None = None
+    """How many messages a month (UTC) each tenant of the plan has; null lifts it."""
+    message_price: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] | None = None
+    """What each message costs on the bill, in US dollars, beside the models' cost."""
 
 
 class FaqSection(FileSection):
@@ -84,7 +95,7 @@ class BusinessSection(FileSection):
 
 
 class ToolSection(FileSection):
-    """One source of tools: exactly one of `python`, `http`, `mcp` and `client`."""
+    """One source of tools: exactly one of `python`, `http`, `mcp`, `business` and `client`."""
 
     python: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")] | None = None
     """`package.module:name` of a tool, a list of tools, or a function that takes a ToolContext and returns tools."""
@@ -94,13 +105,15 @@ class ToolSection(FileSection):
     """A tool that is one HTTP request: `circumspect docs tools`."""
     mcp: McpDefinition | None = None
     """An MCP server whose tools are used: `circumspect docs tools`."""
+    business: BusinessToolsSection | None = None
+    """CRM, calendar and mail: `circumspect docs business-tools`."""
     client: CopiedDefinition | None = None
     """A tool that clients bring along and run themselves; or the path of a JSON file that defines several."""
 
     @model_validator(mode="after")
     def _one(self) -> ToolSection:
-        if sum(kind is not None for kind in (self.python, self.http, self.mcp, self.client)) != 1:
-            raise ValueError("write exactly one of python, http, mcp and client")
+        if sum(kind is not None for kind in (self.python, self.http, self.mcp, self.business, self.client)) != 1:
+            raise ValueError("write exactly one of python, http, mcp, business and client")
         if self.options and self.python is None:
             raise ValueError("options belong to python")
         return self
@@ -153,45 +166,14 @@ class WidgetSection(FileSection):
         Field(max_length=50),
     ] = ()
     """Sites that may show the chat: `https://shop.example`, `https://*.shop.example`. Without any, none may."""
-
-
-class CustomerSection(FileSection):
-    """Where the person of a conversation is looked up before a decision."""
-
-    tool: Name = "find_lead"
-    """A tool that only reads."""
-    parameter: Name = "email"
-    """Takes the conversation's `person`."""
-    at: Annotated[str, Field(max_length=200)] = "lead"
-    """Where in the result the person stands, by keys with dots between; empty for the result itself."""
-    fields: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)] = ("name", "company", "status")
-    """What becomes known. The agent may say it to that person."""
-
-
-class UnderstandingSection(FileSection):
-    """How messages are understood before anything is drafted."""
-
-    profile: Literal["guided", "service"]
-    """guided: safety check and analysis of the request. service: also decides one of five ways, searches only where
-    decided, computes how sure it is, and hands sensitive demands to a person."""
-    guardian: ShortText = "rules"
-    """Who makes the safety check: rules, llama-guard:MODEL@URL, moderation:MODEL, several joined by ` + `, or none."""
-    fail_closed: bool = True
-    """When the safety check cannot be made: hand over. false: go on, and write it down."""
-    synthetic_share: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Share of conversations in which the model finds the analysis as its own words; in the others, as a result."""
-    shown: bool = True
-    """The user reads how they were understood also when the turn goes on."""
-    spam: Annotated[float, Field(ge=0, le=1)] = 0.7
-    """From this spam score on a message is turned away."""
-    clarity: Annotated[float, Field(ge=0, le=1)] = 0.6
-    """Below this confidence in what is wanted the user is asked."""
-    answer_from: Annotated[float, Field(ge=0, le=1)] = 0.75
-    """service: from this confidence on an answer is given."""
-    escalate_below: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """service: below this confidence a person is asked."""
-    customer: CustomerSection | None = None
-    """service: the person of a conversation is looked up before a decision. Without it, nobody is."""
+    name: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^\x00-\x1f]*$")] | None = None
+    """What stands above the chat; without it the business's name."""
+    colour: Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")] | None = None
+    """The brand's colour, `#3450c8`. What is written on it or in it is made dark or light enough to be read."""
+    greeting: Mapping[Language, Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00]*$")]] = Field(
+        default_factory=dict
+    )
+    """What the chat says first, by language: `en: Hello!`; without it, words of our own."""
 
 
 class BrowserSection(FileSection):
@@ -209,6 +191,43 @@ class BrowserSection(FileSection):
     """Thinks when that one cannot be had."""
     fast: ShortText | None = None
     """The model that words actions and summaries; without it the one that thinks."""
+    smart_temperature: Temperature | None = None
+    """How freely the model that thinks chooses its words, 0 to 2; without it the server's, 0.3."""
+    fast_temperature: Temperature | None = None
+    """How freely the other one does, 0 to 2; without it the server's, 0.7."""
+
+
+class TemperaturesSection(FileSection):
+    """How freely a model chooses its words, 0 to 2, by what it is asked for. Without it, as the step has it."""
+
+    draft: Temperature | None = None
+    """The reply and the calls it proposes; what a client asks for itself counts more."""
+    analyse: Temperature | None = None
+    """What a message wants, and which way it goes."""
+    choose: Temperature | None = None
+    """Which of the tools, where a model cannot be given them."""
+    critique: Temperature | None = None
+    """The second opinion."""
+    phrase: Temperature | None = None
+    """A question or a result, put into words."""
+
+    def by_purpose(self) -> dict[Purpose, float]:
+        named: dict[Purpose, float | None] = {
+            "draft": self.draft,
+            "analyse": self.analyse,
+            "choose": self.choose,
+            "critique": self.critique,
+            "phrase": self.phrase,
+        }
+        return {purpose: value for purpose, value in named.items() if value is not None}
+
+
+class ReviewSection(FileSection):
+    """How cases are reviewed: `circumspect docs review`."""
+
+    controller: Literal["auto", "react", "heuristic"] = "auto"
+    """Who decides a case whose request names nobody and that is in no experiment: the tenant's model (react), code
+    alone (heuristic), or a model where there is one (auto)."""
 
 
 class ClientsSection(FileSection):
@@ -231,6 +250,18 @@ class TenantSettings(FileSection):
     """What the agent can do, from Python, HTTP and MCP; and what its clients can do."""
     understanding: UnderstandingSection | None = None
     """How messages are understood before anything is drafted; without it, they are not."""
+    prompts: Annotated[Mapping[PromptName, PromptId], Field(max_length=100)] = Field(default_factory=dict)
+    """Versions of prompts in place of those that come with the package: `adaptive: adaptive@1a2b3c4d`."""
+    temperatures: TemperaturesSection = TemperaturesSection()
+    """How freely the model chooses its words, by what it is asked for."""
+    confirm_seconds: Annotated[float, Field(ge=10, le=30 * 24 * 3_600)] = STANDARD.confirm_seconds
+    """How many seconds a question waits for the user's yes: 10 to 2592000 (30 days)."""
+    escalate_failures: bool | None = None
+    """Whether a person gets the conversation when the model cannot be had. Without it, where the profile is service."""
+    hand_over_apologies: bool = False
+    """Whether a person gets the conversation after three replies in a row that are sorry or do not know."""
+    review: ReviewSection = ReviewSection()
+    """How cases are reviewed (`/v1/evaluations`)."""
     browser: BrowserSection | None = None
     """How it acts on web pages (`/v1/agent/interact`); without it, as the defaults are."""
     clients: ClientsSection = ClientsSection()
@@ -261,7 +292,7 @@ class TenantFile(TenantSettings):
     plan: Annotated[PlanSection, BeforeValidator(_plan, json_schema_input_type=str | PlanSection)] = PlanSection(
         name="pro"
     )
-    """The plan's name; or `{name, mode, multiplier}`, which makes or changes the plan itself."""
+    """The plan's name; or `{name, mode, multiplier, quota, message_price}`, which makes or changes the plan itself."""
     business: BusinessSection
     """What the agent may know about the business."""
     enabled_tools: tuple[Name, ...] | None = None
@@ -298,6 +329,22 @@ class TenantFile(TenantSettings):
             tools=None if self.enabled_tools is None else frozenset(self.enabled_tools),
             adaptive_share=self.adaptive_share,
         )
+
+
+def profiles_of(settings: TenantSettings) -> Mapping[Mode, Profile]:
+    """How turns are run in each mode, as far as the tenant has a say."""
+    hand_over = settings.escalate_failures
+    if hand_over is None:
+        hand_over = settings.understanding is not None and settings.understanding.profile == "service"
+    return {
+        mode: replace(
+            one,
+            confirm_seconds=settings.confirm_seconds,
+            escalate_failures=hand_over,
+            hand_over_apologies=settings.hand_over_apologies,
+        )
+        for mode, one in PROFILES.items()
+    }
 
 
 def read_settings(document: Mapping[str, Json]) -> TenantSettings:

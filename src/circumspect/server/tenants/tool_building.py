@@ -93,6 +93,10 @@ async def tools_of(
         from circumspect.tools.http_tool import HttpTool
 
         return (HttpTool(section.http, secrets=context.secrets.__getitem__, allow=allow),)
+    if section.business is not None:
+        from circumspect.business.factory import list_business_tools
+
+        return await asyncio.to_thread(list_business_tools, section.business.to_config(context, allow))
     from circumspect.tools.mcp import McpTools
 
     assert section.mcp is not None

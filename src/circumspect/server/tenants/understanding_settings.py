@@ -10,12 +10,11 @@ from circumspect.knowledge.search import Library
 from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.policy.understanding.customer import CustomerLookup
+from circumspect.policy.understanding.topics import ExtraTopic
 from circumspect.policy.understanding.understood import Understanding
 from circumspect.ports import PassageSearch
-from circumspect.server.tenants.tenant_file import UnderstandingSection
+from circumspect.server.tenants.understanding_section import NOBODY, UnderstandingSection
 from circumspect.values import Business
-
-NOBODY = "none"
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,9 @@ def configure_understanding(section: UnderstandingSection, business: Business, l
         fail_closed=section.fail_closed,
         synthetic_share=section.synthetic_share,
         shown=section.shown,
+        topics=tuple(ExtraTopic(one.name, one.phrases, one.demands) for one in section.topics),
+        authority=section.authority,
         customer=CustomerLookup(**section.customer.model_dump()) if section.customer else None,
     )
-    guardian = None if section.guardian == NOBODY else open_guardian(section.guardian)
+    guardian = None if section.guardian == NOBODY else open_guardian(section.guardian, ignore=frozenset(section.ignore))
     return Configured(understanding, guardian, (library, BusinessTexts(business)))

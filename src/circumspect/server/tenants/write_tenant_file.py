@@ -5,7 +5,7 @@ Secrets are not in it, only their names in a comment: a file without `secrets` l
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -28,7 +28,8 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def as_file(row: TenantRow, policy: PolicyVersion | None = None, secrets: Collection[str] = ()) -> str:
+def as_document(row: TenantRow) -> dict[str, Any]:
+    """What the file says, but for the policy, which is kept apart."""
     tenant, business = row.tenant, row.tenant.business
     said: dict[str, Any] = {
         "version": 1,
@@ -36,6 +37,10 @@ def as_file(row: TenantRow, policy: PolicyVersion | None = None, secrets: Collec
         "language": tenant.language,
         "plan": {"name": tenant.plan.name, "mode": tenant.plan.mode, "multiplier": tenant.plan.multiplier},
     }
+    if tenant.plan.quota is not None:
+        said["plan"]["quota"] = tenant.plan.quota
+    if tenant.plan.message_price:
+        said["plan"]["message_price"] = tenant.plan.message_price
     if tenant.adaptive_share != 1.0:
         said["adaptive_share"] = tenant.adaptive_share
     if tenant.tools is not None:
@@ -47,8 +52,15 @@ def as_file(row: TenantRow, policy: PolicyVersion | None = None, secrets: Collec
         **({"faqs": [{"q": one.question, "a": one.answer} for one in business.faqs]} if business.faqs else {}),
         **({"instructions": business.instructions} if business.instructions else {}),
     }
-    said |= {key: value for key, value in (row.settings or {}).items() if key not in said}
-    text = yaml.dump(said, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
+    return said | {key: value for key, value in (row.settings or {}).items() if key not in said}
+
+
+def write_document(said: Mapping[str, Any]) -> str:
+    return yaml.dump(dict(said), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
+
+
+def as_file(row: TenantRow, policy: PolicyVersion | None = None, secrets: Collection[str] = ()) -> str:
+    text = write_document(as_document(row))
     if secrets:
         text += f"# Secrets that are stored: {', '.join(sorted(secrets))}\n"
     if policy is not None:

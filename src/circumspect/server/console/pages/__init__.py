@@ -9,9 +9,9 @@ from pkgutil import iter_modules
 from fastapi import APIRouter
 
 from circumspect.server.console.pages import customer
-from circumspect.server.console.widget import frame, talk
+from circumspect.server.console.widget import branding, frame, talk
 
-VISITORS: tuple[APIRouter, ...] = (customer.router, frame.router, talk.router)
+VISITORS: tuple[APIRouter, ...] = (customer.router, frame.router, branding.router, talk.router)
 """For those who are no operators: a tenant's own people, and end users. Each has a door of its own."""
 ROUTERS: tuple[APIRouter, ...] = tuple(
     router

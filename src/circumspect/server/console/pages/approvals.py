@@ -6,7 +6,7 @@ be done any more, or cannot be read, comes back on the page of the approval, as 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 
 import orjson
@@ -16,26 +16,34 @@ from starlette.responses import Response
 
 from circumspect.approvers import find_hand
 from circumspect.errors import ApproverRefused
-from circumspect.server.access import services_of
+from circumspect.server.access import require_fresh, services_of
 from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.argument_fields import PREFIX, ArgumentField, list_fields, read_fields
+from circumspect.server.console.call_words import Specs, find_specs
 from circumspect.server.console.conversation_story import StoryView, read_story
 from circumspect.server.console.figures import category
 from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page, pretty
 from circumspect.server.console.visitors import OperatorVisitor, ReviewerVisitor, Visitor, tenants_of
+from circumspect.server.console.work_panel import build_panel
 from circumspect.server.problems import HttpProblem
-from circumspect.server.request_log import read_json
 from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.server.routes import approvals as api
 from circumspect.server.schemas.approvals import ApprovalShown, DecisionGiven, Edit
 from circumspect.server.stores import approvals
 from circumspect.server.stores.approvals import Approval
-from circumspect.stores import admin, people
+from circumspect.stores import admin, codec, people
+from circumspect.stores.codec import epoch
 from circumspect.stores.people import StoredConversation
-from circumspect.values import ToolSpec
+from circumspect.stores.tables import intents
+from circumspect.values import Intent, JsonObject, ToolSpec
 
-navigation.add(navigation.MenuEntry("nav-approvals", "/approvals", 40, ("operator", "reviewer"), count="approvals"))
+navigation.add(
+    navigation.MenuEntry(
+        "nav-approvals", "/approvals", 40, ("operator", "reviewer"), count="approvals", icon="user-check"
+    )
+)
 router = page_routes.router()
 SeenHash = Annotated[str, Form(alias="hash", max_length=128)]
 """The hash of what the person saw; if it is not what is stored, nothing happens."""
@@ -53,7 +61,12 @@ async def inbox(
     services = services_of(request)
     now, waiting = services.clock.now(), state != "all"
     seen = find_visible_tenants(who.principal, tenant or None)
-    rows = await read(services, approvals.list_approvals, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
+
+    def look_up(connection: sa.Connection) -> tuple[Sequence[Approval], Specs]:
+        found = approvals.list_approvals(connection, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
+        return found, find_specs(connection, [(row.intent.tenant, row.intent.call.tool) for row in found])
+
+    rows, specs = await read(services, look_up)
     kept, following = split_page(rows, ROWS, lambda row: (row.intent.created_at, row.intent.id))
     return answer(
         request,
@@ -61,7 +74,9 @@ async def inbox(
         "approvals/page.html",
         "approvals/_fragment.html",
         rows=[ApprovalShown.at(row, now) for row in kept],
+        specs=specs,
         following=following,
+        whole=following is None and after is None,
         state=state,
         tenant=tenant,
         tenants=await tenants_of(request, who),
@@ -94,14 +109,17 @@ async def _detail(
     services = services_of(request)
     seen = find_visible_tenants(who.principal, None)
 
-    def read_approval(connection: sa.Connection) -> tuple[Approval, StoredConversation, StoryView, ToolSpec | None]:
+    def read_approval(
+        connection: sa.Connection,
+    ) -> tuple[Approval, StoredConversation, StoryView, ToolSpec | None, list[ArgumentField]]:
         row = approvals.get_approval(connection, seen, id_)
         intent = row.intent
         found = people.get_conversation(connection, frozenset({intent.tenant}), intent.conversation)
         spec = admin.get_tools(connection, intent.tenant).get(intent.call.tool)
-        return row, found, read_story(connection, found, debug=True), spec
+        fields = list_fields(spec, intent.call.arguments, _find_former(connection, intent))
+        return row, found, read_story(connection, found, debug=True), spec, fields
 
-    row, found, story, spec = await read(services, read_approval)
+    row, found, story, spec, fields = await read(services, read_approval)
     return page(
         request,
         who,
@@ -111,13 +129,15 @@ async def _detail(
         row=ApprovalShown.at(row, services.clock.now()),
         own=bool(find_hand(row.intent, who.operator.name)),
         spec=spec,
+        fields=fields,
+        prefix=PREFIX,
         refused=refused,
         unsent=written,
-        written=written or pretty(row.intent.call.arguments),
         conversation=found,
         tenants=await tenants_of(request, who),
         now=services.clock.now(),
         outcome=outcome,
+        **await build_panel(request, who, "approval", id_),
         **{
             **await build_story_context(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"),
             "category": category,
@@ -147,15 +167,45 @@ async def edit(
     who: OperatorVisitor,
     approval_id: IdPath,
     seen: SeenHash,
-    arguments: Annotated[str, Form(max_length=100_000)],
 ) -> Response:
+    """Each argument is a field of the form; what is not sent stays as it was."""
+    require_fresh(request, who.principal)
+    services, form = services_of(request), await request.form()
+
+    def look_up(connection: sa.Connection) -> list[ArgumentField]:
+        intent = approvals.get_approval(connection, find_visible_tenants(who.principal, None), approval_id).intent
+        return list_fields(admin.get_tools(connection, intent.tenant).get(intent.call.tool), intent.call.arguments)
+
+    fields = await read(services, look_up)
+    sent = {name.removeprefix(PREFIX): str(value) for name, value in form.items() if name.startswith(PREFIX)}
+
     async def act() -> Response:
-        given = read_json(arguments.encode("utf-8", "replace"))
-        if not isinstance(given, dict):
-            raise HttpProblem(422, "invalid", who.words.t("edit-not-object"), fix=who.words.t("edit-not-object-fix"))
+        given = read_fields(fields, form)
+        if given == read_fields(fields, {}):
+            raise HttpProblem(422, "invalid", who.words.t("edit-nothing"), fix=who.words.t("edit-nothing-fix"))
         return await api.edit(request, who.principal, approval_id, Edit(hash=seen, arguments=given))
 
-    return await _run_decision(request, who, approval_id, act, arguments)
+    return await _run_decision(request, who, approval_id, act, pretty(sent))
+
+
+def _find_former(connection: sa.Connection, intent: Intent) -> JsonObject | None:
+    """What the call was before a colleague changed it; None where nobody has."""
+    if not intent.edited_by:
+        return None
+    query = (
+        sa.select(intents)
+        .where(
+            intents.c.tenant == intent.tenant,
+            intents.c.conversation == intent.conversation,
+            intents.c.created_at < epoch(intent.created_at),
+            intents.c.kind == "approval",
+        )
+        .order_by(intents.c.created_at.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    before = codec.intent(row).call if row is not None else None
+    return before.arguments if before and before.tool == intent.call.tool else None
 
 
 async def _run_decision(
@@ -179,4 +229,5 @@ def _redirect_to_result(approval_id: str, answered: Response) -> Response:
         raise HttpProblem(answered.status_code, body["code"], body["problem"], fix=body["fix"])
     turn = body["turn"]
     waits = (turn.get("pending") or {}).get("intent_id")
-    return page_routes.redirect_to(f"/approvals/{waits or approval_id}?outcome={turn['outcome']}")
+    outcome = "asked" if waits else turn["outcome"]
+    return page_routes.redirect_to(f"/approvals/{waits or approval_id}?outcome={outcome}")

@@ -10,11 +10,17 @@ import sqlalchemy as sa
 from fastapi import Depends, Form, Query, Request
 from starlette.responses import Response
 
+from circumspect.holds import FATES
 from circumspect.reasons import ReasonCode
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.conversation_search import ConversationFilter, find, tool_names
-from circumspect.server.console.conversation_story import NOTED, SENTENCES, SETTLED, StoryView, read_story
+from circumspect.server.console.conversation_story import (
+    SETTLED,
+    StoryView,
+    find_newest_mode,
+    read_story,
+)
 from circumspect.server.console.figures import OUTCOMES, category, match_tenants
 from circumspect.server.console.provenance import SourceExcerpt, sources
 from circumspect.server.console.read_pool import read
@@ -29,7 +35,7 @@ from circumspect.stores.people import StoredConversation, VisibleTenants, get_co
 from circumspect.stores.tables import escalations, intents
 from circumspect.values import LANGUAGES, ConversationId
 
-navigation.add(navigation.MenuEntry("nav-conversations", "/conversations", 20))
+navigation.add(navigation.MenuEntry("nav-conversations", "/conversations", 20, icon="message-square-text"))
 router = page_routes.router()
 ROWS = 40
 LONGEST = 2_000
@@ -58,13 +64,14 @@ def parse_filter(
     mode: Annotated[str, Query(max_length=10)] = "",
     days: Annotated[str, Query(max_length=5)] = "",
     on: Annotated[str, Query(max_length=10)] = "",
+    fate: Annotated[str, Query(max_length=10)] = "",
     held: bool = False,
     critique: bool = False,
     context: bool = False,
 ) -> ConversationFilter:
     number = int(days) if days.isdecimal() else 0
     return ConversationFilter(
-        q, tenant, outcome, reason, tool, language, mode, min(number, 3660), on, held, critique, context
+        q, tenant, outcome, reason, tool, language, mode, min(number, 3660), on, fate, held, critique, context
     )
 
 
@@ -97,6 +104,7 @@ async def listing(
         tenants=await tenants_of(request, who),
         tools=await read(services, tool_names, find_visible_tenants(who.principal, None)),
         outcomes=OUTCOMES,
+        fates=("prevented", *FATES),
         reasons=[str(code) for code in ReasonCode],
         spoken=LANGUAGES,
     )
@@ -185,6 +193,7 @@ def _read_conversation(
     connection: sa.Connection, seen: VisibleTenants, conversation_id: str, debug: bool
 ) -> tuple[StoredConversation, StoryView, dict[str, str], Thumbs]:
     found = get_conversation(connection, seen, ConversationId(conversation_id))
+    found = replace(found, mode=find_newest_mode(connection, found) or found.mode)
     story, waits = read_story(connection, found, debug=debug), _waits(connection, seen, found)
     return found, story, waits, _thumbs(connection, found)
 
@@ -225,8 +234,6 @@ async def build_story_context(
         "story": story,
         "debug": debug,
         "path": path,
-        "sentences": SENTENCES,
-        "noted": NOTED,
         "settled": SETTLED,
         "traced": traced,
         "thumbs": thumbs,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from circumspect.holds import FATES
 from circumspect.server.access import NotSignedIn, services_of
 from circumspect.server.console import page_routes
 from circumspect.server.console.charts import Chart, Series, draw_stacked_bars
@@ -30,6 +31,7 @@ from circumspect.server.console.rendering import render_template, wants_fragment
 from circumspect.server.responses import IdPath, page_after, split_page, write_place
 from circumspect.stores import admin
 from circumspect.stores.people import StoredConversation, get_conversation
+from circumspect.stores.quotas import TenantQuota, list_quotas
 from circumspect.stores.tables import VISIBLE, messages
 from circumspect.values import ConversationId, TenantId
 
@@ -108,27 +110,26 @@ class Month:
 class Used:
     found: Figures
     months: dict[str, Month] = field(default_factory=dict)
-
-    @property
-    def held_count(self) -> int:
-        return sum(count for _, count in self.found.held)
+    quota: TenantQuota | None = None
 
     @property
     def has_reasoning(self) -> bool:
         """Is there anything to say about how the agent reasons?"""
         total = self.found.total
-        return bool(total.adaptive or total.criticised or total.fetched or self.held_count)
+        return bool(total.adaptive or total.criticised or total.fetched or self.found.held_count)
 
 
 @router.get("/customer")
 async def usage(request: Request, who: CurrentCustomer, days: Annotated[int, Query(ge=1, le=366)] = 30) -> Response:
     services = services_of(request)
     now = services.clock.now()
+    month = now.astimezone(UTC).date().replace(day=1)
     since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
 
     def look_up(connection: sa.Connection) -> Used:
-        found = figures(connection, frozenset({who.tenant}), since, now, {})
-        return Used(found, _months(connection, who.tenant))
+        own = frozenset({who.tenant})
+        quotas = list_quotas(connection, own, f"{month:%Y-%m}")
+        return Used(figures(connection, own, since, now, {}), _months(connection, who.tenant), *quotas)
 
     used = await read(services, look_up)
     return page(
@@ -138,8 +139,10 @@ async def usage(request: Request, who: CurrentCustomer, days: Annotated[int, Que
         days=days,
         periods=PERIODS,
         used=used,
+        fates=FATES,
         total=used.found.total,
         chart=_chart(who, used.found),
+        renewed=who.words.day((month + timedelta(days=31)).replace(day=1)),
     )
 
 
@@ -163,7 +166,7 @@ def _chart(who: CustomerVisitor, found: Figures) -> Chart:
         for one in OUTCOMES
         if found.total.outcomes[one]
     ]
-    return draw_stacked_bars([who.words.day(day) for day in days], series, rtl=who.words.rtl)
+    return draw_stacked_bars([who.words.day(day) for day in days], series, rtl=who.words.rtl, width=1080)
 
 
 # --- conversations --------------------------------------------------------------------------------------------------

@@ -6,9 +6,8 @@ page comes back with how it stands now, and with the words that were not sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, cast, get_args
 
 import orjson
 import sqlalchemy as sa
@@ -18,15 +17,19 @@ from starlette.responses import Response
 from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.argument_fields import list_fields
 from circumspect.server.console.conversation_story import StoryView, read_story
+from circumspect.server.console.escalation_subjects import EscalationSubject, find_subjects
 from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
 from circumspect.server.console.visitors import OperatorVisitor, ReviewerVisitor, Visitor, tenants_of
+from circumspect.server.console.work_panel import build_panel
 from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.server.routes import escalations as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.escalations import PersonsReply, Resolution
+from circumspect.server.stores import work_queue
 from circumspect.stores import codec, people
 from circumspect.stores.codec import clean
 from circumspect.stores.people import (
@@ -37,11 +40,13 @@ from circumspect.stores.people import (
     TakenByAnother,
     VisibleTenants,
 )
-from circumspect.stores.tables import intents, messages, tool_executions
+from circumspect.stores.tables import intents, messages
 from circumspect.values import ToldOutcome
 
 navigation.add(
-    navigation.MenuEntry("nav-escalations", "/escalations", 30, ("operator", "reviewer"), count="escalations")
+    navigation.MenuEntry(
+        "nav-escalations", "/escalations", 30, ("operator", "reviewer"), count="escalations", icon="life-buoy"
+    )
 )
 router = page_routes.router()
 Did = Literal["take", "hand-back", "resolve"]
@@ -59,13 +64,6 @@ ROWS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class EscalationSubject:
-    tool: str
-    arguments: Mapping[str, Any]
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class Unsent:
     """Nothing was done, since the escalation is no longer as its page had shown it."""
 
@@ -77,17 +75,21 @@ class Unsent:
 async def inbox(
     request: Request,
     who: ReviewerVisitor,
-    state: Annotated[str, Query(max_length=10)] = "open",
+    state: Annotated[str, Query(max_length=10)] = "waiting",
     tenant: Annotated[str, Query(max_length=64)] = "",
     after: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
+    """Those that wait, as many as the menu says and the oldest first; or all of a state, the newest first."""
     services = services_of(request)
-    only: Any = state if state in STATES else None
+    now, only = services.clock.now(), cast("EscalationState | None", state if state in STATES else None)
     seen = find_visible_tenants(who.principal, tenant or None)
 
     def look_up(connection: sa.Connection) -> tuple[list[EscalationRow], dict[str, EscalationSubject]]:
-        found = list(people.list_escalations(connection, seen, only, page_after(after), ROWS + 1))
-        return found, _about(connection, found)
+        if state == "waiting":
+            found = list(work_queue.list_unresolved(connection, seen, now, page_after(after), ROWS + 1))
+        else:
+            found = list(people.list_escalations(connection, seen, only, page_after(after), ROWS + 1))
+        return found, find_subjects(connection, found)
 
     rows, abouts = await read(services, look_up)
     rows, following = split_page(rows, ROWS, lambda row: (row.created_at, row.id))
@@ -99,30 +101,13 @@ async def inbox(
         rows=rows,
         abouts=abouts,
         following=following,
+        whole=following is None and after is None,
         state=state,
-        states=(*STATES, "all"),
+        states=("waiting", *(one for one in STATES if one != "open"), "all"),
         tenant=tenant,
         tenants=await tenants_of(request, who),
-        now=services.clock.now(),
+        now=now,
     )
-
-
-def _about(connection: sa.Connection, rows: Sequence[EscalationRow]) -> dict[str, EscalationSubject]:
-    """What each is about: the call whose end nobody knows, else the words of the user that were handed over."""
-    query = sa.select(tool_executions.c.id, tool_executions.c.tool, tool_executions.c.arguments).where(
-        tool_executions.c.id.in_([row.execution for row in rows if row.execution])
-    )
-    calls = {one.id: (one.tool, one.arguments) for one in connection.execute(query)}
-    said = sa.select(messages.c.turn, messages.c.content).where(
-        messages.c.tenant.in_({row.tenant for row in rows}),
-        messages.c.conversation.in_({row.conversation for row in rows}),
-        messages.c.turn.in_([row.turn for row in rows]),
-        messages.c.role == "user",
-    )
-    words = {one.turn: one.content for one in connection.execute(said)}
-    return {
-        row.id: EscalationSubject(*calls.get(row.execution or "", ("", {})), words.get(row.turn, "")) for row in rows
-    }
 
 
 @router.get("/escalations/{escalation_id}")
@@ -149,7 +134,7 @@ async def _detail(
         row = people.get_escalation(connection, seen, id_)
         found = people.get_conversation(connection, frozenset({row.tenant}), row.conversation)
         story = read_story(connection, found, debug=debug)
-        return row, found, story, _about(connection, [row])[row.id], _approval(connection, row)
+        return row, found, story, find_subjects(connection, [row])[row.id], _approval(connection, row)
 
     row, found, story, about, approval = await read(services, look_up)
     return page(
@@ -160,6 +145,7 @@ async def _detail(
         live=f"conversation:{found.tenant}/{found.id}",
         row=row,
         about=about,
+        fields=list_fields(about.spec, about.arguments) if about.tool else [],
         approval=approval,
         next=_next(row, approval),
         conversation=found,
@@ -167,6 +153,7 @@ async def _detail(
         now=services.clock.now(),
         done=done,
         unsent=unsent,
+        **await build_panel(request, who, "escalation", id_),
         **await build_story_context(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}"),
     )
 

@@ -1,7 +1,7 @@
 """Experiments: which run, what each says now, and one of them with its arms, metrics, guards and history.
 
-Looking is for operators and reviewers; what an administrator may do with one is in `experiment_actions`. Making one
-stays with the API and the command, where its plan can be written down and kept.
+Looking is for operators and reviewers; what an administrator may do with one is in `experiment_actions`, and making one
+in `new_experiment`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from circumspect.server.console.experiment_comparison import (
     history,
     prompts_named,
 )
-from circumspect.server.console.lab_sentences import translate_sentence
+from circumspect.server.console.lab_sentences import translate_lab_sentence
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
 from circumspect.server.console.visitors import ReviewerVisitor, Visitor, tenants_of
@@ -40,21 +40,27 @@ from circumspect.server.responses import IdPath, find_visible_tenants, page_afte
 from circumspect.server.routes import prompts as prompts_api
 from circumspect.stores import action_log, experiments, prompts
 from circumspect.stores.action_log import LogRow
+from circumspect.stores.arm_sums import ArmSums, sum_arms
 from circumspect.stores.codec import moment as moment_of
-from circumspect.stores.experiments import ArmSums, ExperimentRow
+from circumspect.stores.experiments import ExperimentRow
 from circumspect.stores.people import VisibleTenants
 from circumspect.values import TenantId
 
 navigation.add(
     navigation.MenuEntry(
-        "nav-experiments", "/experiments", 65, ("operator", "reviewer"), also=("/shadows", "/prompt-versions")
+        "nav-experiments",
+        "/experiments",
+        56,
+        ("operator", "reviewer"),
+        also=("/shadows", "/prompt-versions"),
+        icon="flask-conical",
     )
 )
 router = page_routes.router()
 TenantAsked = Annotated[str, Query(max_length=64)]
 AfterAsked = Annotated[str | None, Query(max_length=400)]
 DoneQuery = Annotated[str, Query(max_length=10)]
-DONE = ("start", "share", "stop", "finish")
+DONE = ("made", "start", "share", "stop", "finish")
 ROWS = 20
 HISTORY = 100
 UNREADABLE = (CircumspectError, ValueError, TypeError, KeyError)
@@ -85,7 +91,7 @@ async def listing(
         "experiments/_fragment.html",
         rows=rows,
         following=following,
-        told=lambda sentence: translate_sentence(sentence, who.words),
+        told=lambda sentence: translate_lab_sentence(sentence, who.words),
         tenant=tenant,
         example=tenant or next(iter(names), "shop"),
         tenants=names,
@@ -111,7 +117,7 @@ def _summarise_row(connection: sa.Connection, row: ExperimentRow, now: float) ->
         return ExperimentListing(row, experiment, build_notices(experiment, {}))
     quiet = now - measuring.quiet_seconds if experiment.unit == "conversation" else None
     only = {measuring.metric.name}
-    sums = experiments.sums(connection, experiment.tenant, experiment.id, quiet_since=quiet, only=only)
+    sums = sum_arms(connection, experiment.tenant, experiment.id, quiet_since=quiet, only=only)
     return ExperimentListing(row, experiment, build_notices(experiment, compare_planned(experiment, measuring, sums)))
 
 
@@ -169,7 +175,7 @@ def _read_experiment(
     every: Sequence[ArmSums] = ()
     if experiment.kind == "ab":
         watched = {guard.metric.name for guard in read_plan(experiment.plan).guards}
-        every = experiments.sums(connection, experiment.tenant, experiment.id, only=watched)
+        every = sum_arms(connection, experiment.tenant, experiment.id, only=watched)
     return experiment, sums, every, *read_log_and_prompts(connection, experiment)
 
 
@@ -193,7 +199,7 @@ def build_shared_context(
         "seen": fingerprint(experiment),
         "ladder": [share for share in LADDER if share != experiment.share],
         "changes": changes,
-        "told": lambda sentence: translate_sentence(sentence, who.words),
+        "told": lambda sentence: translate_lab_sentence(sentence, who.words),
         "there": there,
         "history": history(log, who.words),
         "at": moment_of,

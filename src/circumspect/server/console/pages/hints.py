@@ -13,19 +13,17 @@ from starlette.responses import Response
 
 from circumspect.server.access import services_of
 from circumspect.server.console import page_routes
-from circumspect.server.console.figures import match_tenants
 from circumspect.server.console.live_updates import HintStates, HintTopic, Hub, read_hint_states
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import page
 from circumspect.server.console.visitors import AnyVisitor
+from circumspect.server.open_streams import HeldStream
 from circumspect.server.responses import find_visible_tenants
-from circumspect.stores.people import VisibleTenants
-from circumspect.stores.tables import escalations, intents
+from circumspect.server.routes.work import find_kinds
+from circumspect.server.stores.work_queue import WorkFilter, count_work
 
 router = page_routes.router()
 PING_SECONDS = 15
-MANY = 100
-"""Shown as "99+": nobody counts further."""
 
 
 @router.get("/live")
@@ -48,30 +46,23 @@ async def live(request: Request, who: AnyVisitor, topics: Annotated[str, Query(m
                 for topic in sorted(heard):
                     yield ServerSentEvent(topic)
 
-    return EventSourceResponse(events(), ping=PING_SECONDS, headers={"X-Accel-Buffering": "no"})
+    stream = EventSourceResponse(events(), ping=PING_SECONDS, headers={"X-Accel-Buffering": "no"})
+    return HeldStream(stream, services.streams, f"operator:{who.operator.id}")
 
 
 @router.get("/counts")
 async def counts(request: Request, who: AnyVisitor) -> Response:
-    """How many escalations and approvals wait, for the menu."""
-    services = services_of(request)
-    seen, now = find_visible_tenants(who.principal, None), services.clock.now().timestamp()
-    open_, waiting = await read(services, _count_waiting, seen, now)
-    return page(request, who, "frame/_counts.html", counts={"escalations": open_, "approvals": waiting})
+    """How much waits, for the menu: the queue as it opens, and what is put off as well behind the lists of a kind."""
+    services, principal = services_of(request), who.principal
+    seen, now, kinds = find_visible_tenants(principal, None), services.clock.now(), find_kinds(principal)
 
+    def count(connection: sa.Connection) -> dict[str, int]:
+        shown = count_work(connection, seen, kinds, WorkFilter(), now)
+        every = count_work(connection, seen, kinds, WorkFilter(snoozed=None), now)
+        return {
+            "queue": sum(shown.values()),
+            "escalations": every["escalation"] + every["unknown"],
+            "approvals": every["approval"],
+        }
 
-def _count_waiting(connection: sa.Connection, seen: VisibleTenants, now: float) -> tuple[int, int]:
-    open_ = (
-        sa.select(escalations.c.id).where(escalations.c.state == "open", match_tenants(escalations, seen)).limit(MANY)
-    )
-    asked = (
-        sa.select(intents.c.id)
-        .where(
-            intents.c.kind == "approval",
-            sa.text("state = 'pending'"),
-            intents.c.expires_at > now,
-            match_tenants(intents, seen),
-        )
-        .limit(MANY)
-    )
-    return len(connection.execute(open_).all()), len(connection.execute(asked).all())
+    return page(request, who, "frame/_counts.html", counts=await read(services, count))

@@ -10,14 +10,15 @@ from starlette.responses import Response
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.read_pool import read
-from circumspect.server.console.rendering import answer
+from circumspect.server.console.rendering import answer, page
 from circumspect.server.console.visitors import AdminVisitor, tenants_of
+from circumspect.server.console.work_panel import build_panel
 from circumspect.server.responses import find_visible_tenants, page_after, split_page
 from circumspect.server.routes import outbox as api
 from circumspect.server.routes.outbox import NotificationPath
-from circumspect.stores.notifications import NotificationState, list_notifications
+from circumspect.stores.notifications import NotificationState, get_notification, list_notifications
 
-navigation.add(navigation.MenuEntry("nav-notifications", "/notifications", 65, ("admin",)))
+navigation.add(navigation.MenuEntry("nav-notifications", "/notifications", 65, ("admin",), icon="bell"))
 router = page_routes.router()
 ROWS = 40
 
@@ -42,6 +43,21 @@ async def listing(
         following=following,
         state=state,
         tenants=await tenants_of(request, who),
+        now=services.clock.now(),
+    )
+
+
+@router.get("/notifications/{notification_id}")
+async def detail(request: Request, who: AdminVisitor, notification_id: NotificationPath) -> Response:
+    services, seen = services_of(request), find_visible_tenants(who.principal, None)
+    row = await read(services, get_notification, seen, notification_id)
+    return page(
+        request,
+        who,
+        "notifications/detail.html",
+        row=row,
+        tenants=await tenants_of(request, who),
+        **await build_panel(request, who, "delivery", notification_id),
         now=services.clock.now(),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -10,25 +10,29 @@ from fastapi import Depends, Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
+from circumspect.holds import FATES
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.charts import Series, donut, draw_stacked_bars, line
 from circumspect.server.console.figures import OUTCOMES, Figures, extra_tokens, figures
 from circumspect.server.console.i18n import Translator
+from circumspect.server.console.overview_tiles import build_tiles
 from circumspect.server.console.read_pool import read
-from circumspect.server.console.rendering import answer, link
+from circumspect.server.console.rendering import answer, link, page
 from circumspect.server.console.visitors import Visitor, tenants_of, visitor
 from circumspect.server.responses import find_visible_tenants
+from circumspect.server.routes.work import find_kinds
+from circumspect.server.stores.work_queue import WorkFilter, WorkKind, count_work
 from circumspect.values import TenantId
 
-navigation.add(navigation.MenuEntry("nav-overview", "/", 10))
+navigation.add(navigation.MenuEntry("nav-overview", "/overview", 15, icon="layout-dashboard"))
 router = page_routes.router()
 PERIODS = (1, 7, 30, 90)
-LOOKS = {"answered": "f1", "asked": "f2", "acted": "f3", "escalated": "f4", "blocked": "f5", "failed": "f6"}
+LOOKS = {"answered": "f1", "asked": "f2", "acted": "f3", "escalated": "f5", "blocked": "f6", "failed": "f4"}
 TOP = 8
 
 
-@router.get("/")
+@router.get("/overview")
 async def overview(
     request: Request,
     who: Annotated[Visitor, Depends(visitor())],
@@ -40,8 +44,11 @@ async def overview(
     names = await tenants_of(request, who)
     about = [TenantId(tenant)] if tenant else list(names)
     since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    found = await read(services, figures, seen, since, now, await _extra(request, about))
+    extra = await _extra(request, about)
+    found = await read(services, figures, seen, since, now, extra)
     period = {"tenant": tenant, "days": days}
+    before, day_before = since - timedelta(days=days), since - timedelta(days=1)
+    earlier = await read(services, figures, seen, before, day_before, extra, is_over=True)
     return answer(
         request,
         who,
@@ -53,11 +60,27 @@ async def overview(
         periods=PERIODS,
         found=found,
         total=found.total,
+        tiles=build_tiles(found, earlier, who.words),
+        waiting=await _count_waiting(request, who, tenant),
         in_tokens=not found.total.cost,
-        held_count=sum(count for _, count in found.held),
+        fates=FATES,
         reasons=found.reasons[:TOP],
         **_charts(found, who.words, period),
     )
+
+
+@router.get("/overview/needs")
+async def needs(
+    request: Request, who: Annotated[Visitor, Depends(visitor())], tenant: Annotated[str, Query(max_length=64)] = ""
+) -> Response:
+    """What needs one now, by itself: it is asked for again whenever something comes or goes."""
+    waiting = await _count_waiting(request, who, tenant)
+    return page(request, who, "overview/_needs.html", period={"tenant": tenant}, waiting=waiting)
+
+
+async def _count_waiting(request: Request, who: Visitor, tenant: str) -> Mapping[WorkKind, int]:
+    services, seen = services_of(request), find_visible_tenants(who.principal, tenant or None)
+    return await read(services, count_work, seen, find_kinds(who.principal), WorkFilter(), services.clock.now())
 
 
 async def _extra(request: Request, tenants: Iterable[TenantId]) -> dict[TenantId, int]:

@@ -1,7 +1,7 @@
 """The playground: talk to any tenant's agent as its user would, with what goes on inside beside it.
 
-It is the real thing: the same engine, policy and tools, and so what is done here is done. Conversations are named
-`playground-…`, so that they can be told from those of users, and who began one is written into the log.
+It is a rehearsal: the tenant's own policy, model and prompts, and no call that changes anything is made
+(`server/rehearsing.py`, by the id of the conversation, whoever writes into it). Who began one is written into the log.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.stores import people
 from circumspect.stores.people import StoredConversation, VisibleTenants, get_conversation
-from circumspect.values import ConversationId, Incoming, TenantId, TurnId
+from circumspect.stores.rehearsals import is_rehearsal
+from circumspect.values import REHEARSED, ConversationId, Incoming, TenantId, TurnId
 
-navigation.add(navigation.MenuEntry("nav-playground", "/playground", 80, ("operator",)))
+navigation.add(navigation.MenuEntry("nav-playground", "/playground", 52, ("operator",), icon="play"))
 router = page_routes.router()
-PREFIX = "playground-"
 
 
 @router.get("/playground")
@@ -48,11 +48,12 @@ async def begin(request: Request, who: OperatorVisitor, tenant: Annotated[str, F
     services = services_of(request)
     find_visible_tenants(who.principal, tenant)
     setup = await services.directory.setup(TenantId(tenant))
-    id_ = ConversationId(f"{PREFIX}{secrets.token_hex(8)}")
+    id_ = ConversationId(f"{REHEARSED}{secrets.token_hex(8)}")
     change, now = action(services, who.principal.name, "playground"), services.clock.now()
+    mode, drawn = setup.tenant.mode_of(id_), setup.draws_mode
 
     def body(connection: sa.Connection) -> None:
-        people.create_conversation(connection, setup.tenant.id, id_, setup.tenant.mode_of(id_), now)
+        people.create_conversation(connection, setup.tenant.id, id_, mode, now, drawn=drawn)
         change.log(connection, setup.tenant.id, id_)
 
     await services.store.tx(body)
@@ -123,6 +124,6 @@ async def _stream_turn(services: Services, incoming: Incoming, who: Visitor) -> 
 
 def _find_conversation(connection: sa.Connection, seen: VisibleTenants, conversation_id: str) -> StoredConversation:
     """Nobody speaks for a real user from here."""
-    if not conversation_id.startswith(PREFIX):
+    if not is_rehearsal(conversation_id):
         raise not_found("conversation")
     return get_conversation(connection, seen, ConversationId(conversation_id))

@@ -8,7 +8,6 @@ somebody was quicker, nothing is overwritten and the author's text stays in the 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -26,11 +25,25 @@ from circumspect.policy.keys.findings import FileFinding
 from circumspect.policy.keys.meaning import PolicyDifference
 from circumspect.policy.load import check, load
 from circumspect.policy.policy_file import Policy
-from circumspect.server.access import services_of
+from circumspect.server.access import require_fresh, services_of
+from circumspect.server.checked_policies import check_policy_text
 from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.editor_words import list_words, translate_phrases
 from circumspect.server.console.figures import category
+from circumspect.server.console.held_by_rule import (
+    DAYS,
+    HeldCounts,
+    LineMark,
+    count_held,
+    mark_lines,
+    order_fates,
+)
+from circumspect.server.console.held_forms import LONGEST_UNDO, HeldForm, offer_undo, read_undo
 from circumspect.server.console.policy_trial import TrialProgress, trial
-from circumspect.server.console.rendering import page, render_template
+from circumspect.server.console.read_pool import read
+from circumspect.server.console.rendering import link, page, render_template
+from circumspect.server.console.text_diff import text_diff
+from circumspect.server.console.typed_names import LONGEST_TYPED, ask_for_name
 from circumspect.server.console.visitors import AdminVisitor, ReviewerVisitor, Visitor, tenants_of
 from circumspect.server.known_tools import KnownTools, find_known_tools
 from circumspect.server.problems import not_found
@@ -42,12 +55,13 @@ from circumspect.server.stores import policies as store
 from circumspect.server.stores.policies import PolicyChanged, PolicyVersion
 from circumspect.values import TenantId, ToolSpec
 
-navigation.add(navigation.MenuEntry("nav-policies", "/policies", 50, ("operator", "reviewer")))
+navigation.add(navigation.MenuEntry("nav-policies", "/policies", 50, ("operator", "reviewer"), icon="shield-check"))
 router = page_routes.router()
 PolicyTextField = Annotated[str, Form(max_length=500_000, pattern=NO_NUL)]
 ToolNameField = Annotated[str, Form(max_length=200)]
 SeenVersion = Annotated[int, Form(ge=0, le=2**31 - 1)]
 """The version that the author had before them."""
+Typed = Annotated[str, Form(max_length=LONGEST_TYPED)]
 Note = Annotated[str, Form(max_length=1_000, pattern=r"^[^\x00\r\n]*$")]
 VERSIONS = 50
 BOUNDS = (50, 200, 1000)
@@ -61,6 +75,18 @@ class EditorCheck:
     policy: Policy | None
     findings: Sequence[FileFinding]
     changes: Sequence[PolicyDifference] = ()
+    marks: Sequence[LineMark] = ()
+    """What its lines held in the last month."""
+
+    @property
+    def loosened(self) -> Sequence[PolicyDifference]:
+        """Of a tool that is switched off, nothing is."""
+        found = [one for one in self.changes if one.direction == "loosened" and self.policy]
+        return [one for one in found if not self._is_off(one.where.split(" ")[0])]
+
+    def _is_off(self, tool: str) -> bool:
+        section = self.policy.general(tool) if self.policy else None
+        return bool(section and section.deny)
 
     @property
     def sound(self) -> bool:
@@ -82,12 +108,13 @@ async def editor(
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     tool: Annotated[str, Query(max_length=200)] = "",
     done: Annotated[str, Query(max_length=10)] = "",
+    undo: Annotated[str, Query(max_length=LONGEST_UNDO)] = "",
 ) -> Response:
     """The text in force; with `version`, that one's, to begin a change from."""
     services, name = services_of(request), one_tenant(who.principal, tenant)
     current = await services.store.tx(store.current, name)
     begun = current if version is None else await api._version(services, name, version)
-    return await _editor(
+    return await render_editor(
         request,
         who,
         name,
@@ -96,7 +123,15 @@ async def editor(
         tool=tool,
         done=done if done in DONE else "",
         begun=version,
+        undo=read_undo(request, who.operator, undo),
     )
+
+
+@router.get("/policies/{tenant}/words")
+async def completions(request: Request, who: AdminVisitor, tenant: TenantPath) -> Response:
+    """What the editor completes with."""
+    known = await find_known_tools(services_of(request), one_tenant(who.principal, tenant))
+    return Response(orjson.dumps(list_words(known.specs, who.words)), media_type="application/json")
 
 
 @router.post("/policies/{tenant}/check")
@@ -132,9 +167,9 @@ async def try_text(
         tenant=name,
         specs={one: spec for one, spec in specs.items() if allowed is None or one in allowed},
         limit=most,
-        verify=_read(current),
+        against=read_policy(current),
     )
-    lines = _lines(request, who, name, found)
+    lines = _lines(request, who, name, found, current.version if current else 0)
     return StreamingResponse(lines, media_type="application/x-ndjson", headers={"X-Accel-Buffering": "no"})
 
 
@@ -146,10 +181,17 @@ async def save(
     if_version: SeenVersion,
     text: PolicyTextField = "",
     note: Note = "",
+    typed: Typed = "",
 ) -> Response:
-    """Into force, or back to the editor with what is in the way."""
+    """Into force, or back to the editor with what is in the way. What loosens asks for the tenant's name."""
     services, name = services_of(request), one_tenant(who.principal, tenant)
-    text = _lines_of(text)
+    text = lines_of(text)
+    current = await services.store.tx(store.current, name)
+    if current and current.version == if_version:
+        require_fresh(request, who.principal)
+        checked, _ = await _check_in_thread(request, name, text, current)
+        if unsure := await _ask_if_loosened(request, who, name, checked, typed):
+            return unsure
     try:
         answered = await api.put_policy(
             request, who.principal, PolicyPut(text=text, if_version=if_version, note=note), tenant=name
@@ -158,11 +200,12 @@ async def save(
         current = await services.store.tx(store.current, name)
         quicker = await _since(request, name, if_version, current) if isinstance(problem, PolicyChanged) else None
         status = 422 if quicker is None else 409
-        return await _editor(
+        return await render_editor(
             request, who, name, current, text=text, note=note, status=status, seen=if_version, quicker=quicker
         )
     same = orjson.loads(answered.body)["version"] == if_version
-    return page_routes.redirect_to(f"/policies/{name}?done={'same' if same else 'saved'}")
+    undo = "" if same or not if_version else _offer_way_back(request, who, name, if_version, if_version + 1)
+    return page_routes.redirect_to(link(f"/policies/{name}", done="same" if same else "saved", undo=undo))
 
 
 @router.post("/policies/{tenant}/rollback")
@@ -173,9 +216,34 @@ async def roll_back(
     version: Annotated[int, Form(ge=1, le=2**31 - 1)],
     if_version: SeenVersion,
 ) -> Response:
+    """One click: the text was in force before, and it can be taken back as quickly."""
     name = one_tenant(who.principal, tenant)
     await api.roll_back_policy(request, who.principal, RollBack(version=version, if_version=if_version), tenant=name)
-    return page_routes.redirect_to(f"/policies/{name}?done=back")
+    undo = _offer_way_back(request, who, name, if_version, if_version + 1)
+    return page_routes.redirect_to(link(f"/policies/{name}", done="back", undo=undo))
+
+
+async def _ask_if_loosened(
+    request: Request, who: Visitor, tenant: TenantId, checked: EditorCheck, typed: str
+) -> Response | None:
+    """What is loosened, and what the last month had of the calls that it reaches."""
+    if not checked.loosened:
+        return None
+    tools = {one.where.split(" ")[0] for one in checked.loosened}
+    services = services_of(request)
+    counts = await read(services, count_held, tenant, services.clock.now())
+    reached = sum(fates.total() for (tool, _), fates in counts.items() if tool in tools)
+    t = who.words.t
+    said = [
+        t("loosens-tenant", tenant=tenant, days=DAYS, count=reached),
+        *(f"{one.where}: {one.what}" for one in checked.loosened),
+    ]
+    return await ask_for_name(request, who, tenant, typed, effects=said)
+
+
+def _offer_way_back(request: Request, who: Visitor, tenant: TenantId, version: int, in_force: int) -> str:
+    fields = [("version", str(version)), ("if_version", str(in_force))]
+    return offer_undo(request, who.operator, f"/policies/{tenant}/rollback", fields)
 
 
 @router.get("/policies/{tenant}/diff")
@@ -201,14 +269,14 @@ async def compare(
         new=after,
         current=current,
         changes=await _compare_versions(request, name, before, after),
-        lines=text_diff(before.text if before else "", after.text),
+        lines=await services.lanes.policies.compute(name, text_diff, before.text if before else "", after.text),
     )
 
 
 # --- what pages are made of -----------------------------------------------------------------------------------------
 
 
-async def _editor(
+async def render_editor(
     request: Request,
     who: Visitor,
     tenant: TenantId,
@@ -222,7 +290,10 @@ async def _editor(
     begun: int | None = None,
     seen: int | None = None,
     quicker: Sequence[PolicyDifference] | None = None,
+    made_from: str = "",
+    undo: HeldForm | None = None,
 ) -> Response:
+    """`made_from`: the held call that the text is about; the trial then begins by itself."""
     services, names = services_of(request), await tenants_of(request, who)
     checked, specs = await _check_in_thread(request, tenant, text, current)
     rows = await services.store.tx(store.versions, tenant, limit=VERSIONS)
@@ -231,7 +302,6 @@ async def _editor(
         who,
         "policies/editor.html",
         status,
-        tenant=tenant,
         tenants=names,
         current=current,
         versions=rows,
@@ -243,6 +313,9 @@ async def _editor(
         quicker=quicker,
         bounds=BOUNDS,
         most=BOUNDS[1],
+        phrases=translate_phrases(who.words),
+        made_from=made_from,
+        undo=undo,
         **_describe_check(checked, specs, tenant, tool),
     )
 
@@ -258,6 +331,9 @@ def _describe_check(checked: EditorCheck, specs: Mapping[str, ToolSpec], tenant:
         "tools": tools,
         "tool": chosen,
         "told": [line.removeprefix("- ") for line in told],
+        "tenant": tenant,
+        "days": DAYS,
+        "order_fates": order_fates,
     }
 
 
@@ -273,16 +349,22 @@ async def _check_in_thread(
 ) -> tuple[EditorCheck, Mapping[str, ToolSpec]]:
     services = services_of(request)
     known = await find_known_tools(services, tenant)
-    checked = await services.lanes.policies.compute(tenant, _check, _lines_of(text), known, current)
+    sound = await check_policy_text(services, tenant, lines_of(text), known)
+    if sound.hash is None:
+        return EditorCheck(None, sound.findings), known.specs
+    counts = await read(services, count_held, tenant, services.clock.now())
+    checked = await services.lanes.policies.compute(tenant, _check, lines_of(text), known, current, tenant, counts)
     return checked, known.specs
 
 
-def _check(text: str, known: KnownTools, current: PolicyVersion | None) -> EditorCheck:
+def _check(
+    text: str, known: KnownTools, current: PolicyVersion | None, tenant: TenantId, counts: HeldCounts
+) -> EditorCheck:
     policy, findings = check(text, specs=known.specs, seen=known.seen)
-    if policy is None or any(one.level == "error" for one in findings):
-        return EditorCheck(None, findings)
-    before = _read(current)
-    return EditorCheck(policy, findings, changes(before or Policy(), policy) if before or not current else ())
+    assert policy is not None, "it was found sound a moment ago"
+    before = read_policy(current)
+    differs = changes(before or Policy(), policy) if before or not current else ()
+    return EditorCheck(policy, findings, differs, mark_lines(text, policy, tenant, counts))
 
 
 async def _since(
@@ -299,35 +381,32 @@ async def _compare_versions(
     request: Request, tenant: TenantId, before: PolicyVersion | None, after: PolicyVersion
 ) -> Sequence[PolicyDifference]:
     def words() -> Sequence[PolicyDifference]:
-        old, new = _read(before), _read(after)
+        old, new = read_policy(before), read_policy(after)
         return () if new is None else changes(old or Policy(), new)
 
     return await services_of(request).lanes.policies.compute(tenant, words)
 
 
-def _read(row: PolicyVersion | None) -> Policy | None:
+def read_policy(row: PolicyVersion | None) -> Policy | None:
     """As it reads now. One that an earlier release let in and this one does not is not compared with."""
     try:
-        return None if row is None else load(_lines_of(row.text))
+        return None if row is None else load(lines_of(row.text))
     except PolicyError:
         return None
 
 
-def _lines_of(text: str) -> str:
+def lines_of(text: str) -> str:
     """Browsers send line ends of their own; the loader wants one at the end."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def text_diff(old: str, new: str) -> list[tuple[str, str]]:
-    """Lines with what became of each: same, added, removed, or the place in the text."""
-    found = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=3)
-    kinds = {"+": "added", "-": "removed", "@": "place"}
-    return [(kinds.get(line[:1], "same"), line) for line in list(found)[2:]]
-
-
 async def _lines(
-    request: Request, who: Visitor, tenant: TenantId, found: AsyncGenerator[TrialProgress | BacktestSummary, None]
+    request: Request,
+    who: Visitor,
+    tenant: TenantId,
+    found: AsyncGenerator[TrialProgress | BacktestSummary, None],
+    version: int,
 ) -> AsyncIterator[bytes]:
     def line(**said: Any) -> bytes:
         return orjson.dumps(said) + b"\n"
@@ -340,7 +419,7 @@ async def _lines(
                     of = step.of
                     yield line(done=step.done, of=step.of)
                 else:
-                    values = {"summary": step, "tenant": tenant, "of": of, "category": category}
+                    values = {"summary": step, "tenant": tenant, "of": of, "category": category, "version": version}
                     yield line(html=render_template(request, who, "policies/_trial.html", **values))
     except CircumspectError as error:
         said = render_template(request, who, "problem/_fragment.html", problem=error.problem, fix=error.fix)

@@ -13,9 +13,9 @@ from circumspect.prompts import FIXED, list_prompt_names, load_default_prompt
 from circumspect.server.access import services_of
 from circumspect.server.console import page_routes
 from circumspect.server.console.pages.experiments import TenantAsked
-from circumspect.server.console.pages.policies import text_diff
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import page
+from circumspect.server.console.text_diff import text_diff
 from circumspect.server.console.visitors import ReviewerVisitor, tenants_of
 from circumspect.server.problems import HttpProblem
 from circumspect.server.responses import TenantPath, find_visible_tenants, one_tenant
@@ -99,7 +99,7 @@ async def version(
         row=row,
         old=old,
         missing=missing,
-        lines=text_diff(old.text, new.text) if old else [],
+        lines=await services.lanes.policies.compute(name, text_diff, old.text, new.text) if old else [],
         others=[*([ours.id] if ours and ours.id != new.id else []), *others],
         uses=uses,
     )

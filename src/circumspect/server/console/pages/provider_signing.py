@@ -6,8 +6,8 @@ from __future__ import annotations
 import logging
 from typing import Annotated
 
-from fastapi import Query, Request
-from starlette.responses import RedirectResponse, Response
+from fastapi import Form, Query, Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from circumspect.errors import CircumspectError
 from circumspect.server.access import NotPermitted, address_of, require_sign_in, services_of
@@ -24,7 +24,7 @@ from circumspect.server.oidc import (
     read_departure,
 )
 from circumspect.server.problems import not_found, status_of
-from circumspect.server.provider_accounts import admit_person
+from circumspect.server.provider_accounts import admit_person, sign_out_person
 from circumspect.server.session_cookies import delete_own_cookie, read_own_cookie, set_own_cookie
 from circumspect.server.signin import let_browser_in
 
@@ -88,6 +88,22 @@ async def leave_for_good(request: Request) -> Response:
     except ProviderDown as error:
         return _refuse(request, error, "/")
     return RedirectResponse(way, 303) if way else page_routes.redirect_to("/login")
+
+
+@router.post("/login/oidc/backchannel")
+async def hear_of_logout(request: Request, logout_token: Annotated[str, Form(max_length=20_000)]) -> Response:
+    """The provider itself says who has left (OpenID Connect Back-Channel Logout). Its signature is all that counts."""
+    services, provider = services_of(request), provider_of(request)
+    headers = {"Cache-Control": "no-store"}
+    try:
+        await services.limiter.check(f"provider:{address_of(request)}", RETURNS_PER_MINUTE)
+        sub = await provider.verify_logout(logout_token)
+    except SignInRefused as error:
+        log.warning("logout of the provider: %s", error.problem)
+        return JSONResponse({"error": "invalid_request", "error_description": error.problem}, 400, headers)
+    now = services.clock.now()
+    await services.store.tx(sign_out_person, services.ids, provider.issuer, sub, now)
+    return Response(status_code=200, headers=headers)
 
 
 def provider_of(request: Request) -> Provider:

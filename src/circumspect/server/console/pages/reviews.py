@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
 from circumspect.knowledge.tree import KnowledgeDocument
+from circumspect.review.case_files import criteria_of
 from circumspect.review.service import load_stored_documents, read_request
 from circumspect.review.values import STATUSES, CriterionStatus
 from circumspect.server.access import services_of
@@ -30,7 +31,7 @@ from circumspect.stores import corrections, reviews
 from circumspect.stores.codec import moment as moment_of
 from circumspect.stores.reviews import Evaluation
 
-navigation.add(navigation.MenuEntry("nav-reviews", "/reviews", 75, ("operator", "reviewer")))
+navigation.add(navigation.MenuEntry("nav-reviews", "/reviews", 54, ("operator", "reviewer"), icon="clipboard-check"))
 router = page_routes.router()
 ROWS = 40
 
@@ -88,18 +89,20 @@ async def detail(request: Request, who: ReviewerVisitor, evaluation_id: IdPath, 
             ((result, citation) for result in results for citation in result["citations"]), 1
         )
     ]
-    documents, problem = await _documents(services, found, quotes)
+    documents, notes, problem = await _documents(services, found, quotes)
     return page(
         request,
         who,
         "reviews/detail.html",
         row=found,
         results=results,
+        criteria={one.id: one.text for one in criteria_of(found.request["criteria"], "criteria").items},
         quotes=quotes,
         corrections=await read(services, corrections.of, found.tenant, found.id),
         statuses=STATUSES,
         done=done,
         documents=documents,
+        notes=notes,
         problem=problem,
         tenants=await tenants_of(request, who),
         at=moment_of,
@@ -122,22 +125,27 @@ async def correct(
 
 async def _documents(
     services: Services, found: Evaluation, quotes: Sequence[dict[str, Any]]
-) -> tuple[list[MarkedDocument], str]:
-    """The documents as they were sent, with the quotes marked; a document that is gone leaves its quotes without it."""
+) -> tuple[list[MarkedDocument], Sequence[tuple[str, str]], str]:
+    """The documents as they were sent, with the quotes marked, and the texts that came with the case; a document
+    that is gone leaves its quotes without it."""
     try:
         stored = await load_stored_documents(services.store, found.tenant, found.request)
         lanes = services.lanes
         work = await lanes.documents.compute(found.tenant, read_request, found.request, stored, lanes.limits)
     except (CircumspectError, KeyError) as error:
-        return [], str(error)
-    return [
-        MarkedDocument(
-            document.title,
-            document.id,
-            mark_quotes(document, [one for one in quotes if one["document"] == document.id]),
-        )
-        for document in work.shelf.documents.values()
-    ], ""
+        return [], (), str(error)
+    return (
+        [
+            MarkedDocument(
+                document.title,
+                document.id,
+                mark_quotes(document, [one for one in quotes if one["document"] == document.id]),
+            )
+            for document in work.shelf.documents.values()
+        ],
+        work.case.notes,
+        "",
+    )
 
 
 def mark_quotes(document: KnowledgeDocument, quotes: Sequence[dict[str, Any]]) -> tuple[MarkedPiece, ...]:

@@ -12,7 +12,7 @@ from circumspect.server.access import NotPermitted, NotSignedIn, from_here, requ
 from circumspect.server.console import page_routes
 from circumspect.server.console.i18n import COOKIE, parse_language
 from circumspect.server.console.rendering import link, page
-from circumspect.server.console.visitors import AccountVisitor, words_of
+from circumspect.server.console.visitors import LeavingSession, words_of
 from circumspect.server.problems import status_of
 from circumspect.server.proving import SecondFactorNeeded, begin_second_step
 from circumspect.server.routes.session import create_session, delete_session, takes_passwords
@@ -74,8 +74,7 @@ def sign_in_page(
 
 
 @router.post("/logout")
-async def sign_out(request: Request, who: AccountVisitor) -> Response:
-    _, session = await require_sign_in(request)
+async def sign_out(request: Request, session: LeavingSession) -> Response:
     to = page_routes.redirect_to("/login?left=true" if session.method == "oidc" else "/login")
     await delete_session(request, to)
     return to

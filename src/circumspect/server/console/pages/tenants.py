@@ -1,13 +1,13 @@
 """Plans and tenants: what each tenant has, in which mode it runs and what that costs, and its keys. For admins.
 
-Changes go through the API's own functions. What runs code or is secret (tools, secrets) is shown, never edited: it
-comes from the tenant's file, on the server. A key is in the answer that makes it, this once.
+Changes go through the API's own functions. What runs code on the server or is secret is shown, never edited: it comes
+from the tenant's file. A key is in the answer that makes it, this once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -24,7 +24,11 @@ from circumspect.policy.keys.tool_policy import ToolPolicy, cap_of, effect_of
 from circumspect.policy.policy_file import Policy
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
-from circumspect.server.console.rendering import page
+from circumspect.server.console.affected import read_affected
+from circumspect.server.console.first_steps import read_first_steps
+from circumspect.server.console.held_forms import LONGEST_UNDO, HeldForm, offer_undo, read_undo
+from circumspect.server.console.rendering import link, page
+from circumspect.server.console.typed_names import LONGEST_TYPED, ask_for_name
 from circumspect.server.console.visitors import AdminVisitor, Visitor, tenants_of
 from circumspect.server.credentials import MixedScopes
 from circumspect.server.problems import HttpProblem, not_found, require_found
@@ -40,16 +44,17 @@ from circumspect.server.stores.tenants import TenantRow
 from circumspect.stores import action_log, admin, knowledge
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.codec import moment
-from circumspect.values import LANGUAGES, Effect, Language, Mode, TenantId, ToolSpec
+from circumspect.values import LANGUAGES, Effect, Json, JsonObject, Language, Mode, Plan, TenantId, ToolSpec
 
-navigation.add(navigation.MenuEntry("nav-tenants", "/tenants", 60, ("admin",)))
+navigation.add(navigation.MenuEntry("nav-tenants", "/tenants", 60, ("admin",), icon="building-2"))
 router = page_routes.router()
 PlanName = Annotated[str, Form(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+UndoQuery = Annotated[str, Query(max_length=LONGEST_UNDO)]
 MODES: tuple[Mode, ...] = ("adaptive", "standard")
 ACTIONS = 20
 MANY = 100
 """Messages in each mode from which on a comparison says more than a first impression."""
-DONE = ("changed", "plan")
+DONE = ("changed", "plan", "made", "document", "removed", "choose")
 
 
 # --- what is shown --------------------------------------------------------------------------------------------------
@@ -152,6 +157,32 @@ def _confirmation(section: ToolPolicy | None, effect: Effect | None) -> str:
     return "always" if effect == "destructive" else said or "never"
 
 
+CHOICES = (
+    "model", "understanding", "confirm_seconds", "escalate_failures", "hand_over_apologies", "temperatures", "prompts",
+    "review", "browser",
+)  # fmt: skip
+"""Keys of the tenant's file that say how its turns are run and its cases reviewed."""
+
+
+def list_choices(settings: JsonObject) -> Iterator[tuple[str, str]]:
+    """What the file says about it, key by key, as it is written there."""
+    for key in CHOICES:
+        yield from _flatten(key, settings.get(key))
+
+
+def _flatten(key: str, value: Json) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _flatten(f"{key}.{name}", inner)
+    elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+        yield key, ", ".join(map(str, value))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value, 1):
+            yield from _flatten(f"{key}.{number}", inner)
+    elif value is not None:
+        yield key, str(value).lower() if isinstance(value, bool) else str(value)
+
+
 async def _tools(request: Request, tenant: TenantId) -> tuple[Sequence[ToolRow], str]:
     """And why the tenant cannot be served now, if so: then as they were last known."""
     services, problem = services_of(request), ""
@@ -170,7 +201,9 @@ async def _tools(request: Request, tenant: TenantId) -> tuple[Sequence[ToolRow],
 
 
 @router.get("/tenants")
-async def listing(request: Request, who: AdminVisitor, done: Annotated[str, Query(max_length=10)] = "") -> Response:
+async def listing(
+    request: Request, who: AdminVisitor, done: Annotated[str, Query(max_length=10)] = "", undo: UndoQuery = ""
+) -> Response:
     services = services_of(request)
     rows = [row for row in await services.store.tx(store.get_all) if who.principal.may_see(row.tenant.id)]
     usage = await services.store.tx(api.list_usage, who.operator.tenants, None)
@@ -185,6 +218,7 @@ async def listing(request: Request, who: AdminVisitor, done: Annotated[str, Quer
         measured=compare_modes(usage),
         may_plan=who.operator.tenants is None,
         done=done if done in DONE else "",
+        undo=read_undo(request, who.operator, undo),
     )
 
 
@@ -195,17 +229,57 @@ async def put_plan(
     name: PlanName,
     mode: Annotated[Mode, Form()],
     multiplier: Annotated[float, Form(ge=0, le=1_000, allow_inf_nan=False)] = 1.0,
+    quota: Annotated[str, Form(pattern=r"^[0-9]{0,9}$")] = "",
+    price: Annotated[float, Form(ge=0, le=1_000, allow_inf_nan=False)] = 0.0,
+    typed: Annotated[str, Form(max_length=LONGEST_TYPED)] = "",
 ) -> Response:
-    await api.put_plan(request, who.operator, name, PlanGiven(mode=mode, multiplier=multiplier))
-    return page_routes.redirect_to("/tenants?done=plan")
+    """An empty quota is none. What takes care or messages away from tenants asks for the plan's name."""
+    limit = int(quota) if quota else None
+    services = services_of(request)
+    before = next((one for one in await services.store.plans() if one.name == name), None)
+    having = [row.tenant.id for row in await services.store.tx(store.get_all) if row.tenant.plan.name == name]
+    if before is not None and having and who.operator.tenants is None and _takes_away(before, mode, limit):
+        said = await _describe_affected(request, who, having, before.mode, mode)
+        if unsure := await ask_for_name(request, who, name, typed, effects=said):
+            return unsure
+    given = PlanGiven(mode=mode, multiplier=multiplier, quota=limit, message_price_usd=price)
+    await api.put_plan(request, who.operator, name, given)
+    undo = "" if before is None else offer_undo(request, who.operator, "/plans", _plan_fields(before))
+    return page_routes.redirect_to(link("/tenants", done="plan", undo=undo))
+
+
+def _takes_away(before: Plan, mode: Mode, quota: int | None) -> bool:
+    less = quota is not None and (before.quota is None or quota < before.quota)
+    return less or (before.mode, mode) == ("adaptive", "standard")
+
+
+def _plan_fields(plan: Plan) -> list[tuple[str, str]]:
+    """The form that makes the plan what it was. Its name is typed: who may change it once may change it back."""
+    quota = "" if plan.quota is None else str(plan.quota)
+    said = {"name": plan.name, "mode": plan.mode, "multiplier": str(plan.multiplier), "quota": quota}
+    return [*said.items(), ("price", str(plan.message_price)), ("typed", plan.name)]
+
+
+async def _describe_affected(
+    request: Request, who: Visitor, tenants: Sequence[TenantId], old: Mode, new: Mode
+) -> list[str]:
+    services = services_of(request)
+    found = await services.store.tx(read_affected, tenants, services.clock.now())
+    ends = [who.words.t("affects-standard")] if (old, new) == ("adaptive", "standard") else []
+    return [*found.describe(who.words), *ends]
 
 
 @router.get("/tenants/{tenant}")
 async def detail(
-    request: Request, who: AdminVisitor, tenant: TenantPath, done: Annotated[str, Query(max_length=10)] = ""
+    request: Request,
+    who: AdminVisitor,
+    tenant: TenantPath,
+    done: Annotated[str, Query(max_length=10)] = "",
+    undo: UndoQuery = "",
 ) -> Response:
     services, name = services_of(request), one_tenant(who.principal, tenant)
-    return await _detail(request, who, await _row(request, name), services.clock.now().timestamp(), done=done)
+    now, back = services.clock.now().timestamp(), read_undo(request, who.operator, undo)
+    return await _detail(request, who, await _row(request, name), now, done=done, undo=back)
 
 
 @router.post("/tenants/{tenant}")
@@ -216,12 +290,24 @@ async def change(
     plan: PlanName,
     language: Annotated[Language, Form()],
     share: Annotated[int | None, Form(ge=0, le=100)] = None,
+    typed: Annotated[str, Form(max_length=LONGEST_TYPED)] = "",
 ) -> Response:
-    """Plan, language and the share of conversations that are adaptive, in percent; without it, it stays."""
-    name = one_tenant(who.principal, tenant)
+    """Plan, language and the share of conversations that are adaptive, in percent; without it, it stays. What
+    takes care or messages away asks for the tenant's name."""
+    name, services = one_tenant(who.principal, tenant), services_of(request)
+    before = (await _row(request, name)).tenant
+    wanted = next((one for one in await services.store.plans() if one.name == plan), before.plan)
+    ends = share == 0 and before.adaptive_share > 0 and before.plan.mode == "adaptive"
+    if ends or _takes_away(before.plan, wanted.mode, wanted.quota):
+        mode: Mode = "standard" if ends else wanted.mode
+        said = await _describe_affected(request, who, [name], before.plan.mode, mode)
+        if unsure := await ask_for_name(request, who, name, typed, effects=said):
+            return unsure
     given = TenantChange(plan=plan, language=language, adaptive_share=None if share is None else share / 100)
     await api.change_tenant(request, who.principal, name, given)
-    return page_routes.redirect_to(f"/tenants/{name}?done=changed")
+    back = {"plan": before.plan.name, "language": before.language, "share": str(round(before.adaptive_share * 100))}
+    undo = offer_undo(request, who.operator, f"/tenants/{name}", [*back.items(), ("typed", name)])
+    return page_routes.redirect_to(link(f"/tenants/{name}", done="changed", undo=undo))
 
 
 async def _row(request: Request, tenant: TenantId) -> TenantRow:
@@ -229,7 +315,14 @@ async def _row(request: Request, tenant: TenantId) -> TenantRow:
 
 
 async def _detail(
-    request: Request, who: Visitor, row: TenantRow, now: float, *, done: str = "", made: Mapping[str, Any] | None = None
+    request: Request,
+    who: Visitor,
+    row: TenantRow,
+    now: float,
+    *,
+    done: str = "",
+    made: Mapping[str, Any] | None = None,
+    undo: HeldForm | None = None,
 ) -> Response:
     services, tenant = services_of(request), row.tenant
     tools, problem = await _tools(request, tenant.id)
@@ -242,6 +335,7 @@ async def _detail(
             "plans": admin.get_plans(connection),
             "actions": action_log.list_actions(connection, allowed=mine, limit=ACTIONS),
             "secrets": sorted(access.get_sealed_secrets(connection, tenant.id)),
+            "first_steps": read_first_steps(connection, tenant.id) if who.operator.tenants is None else None,
         }
 
     found = await services.store.tx(read)
@@ -256,8 +350,11 @@ async def _detail(
         measured=compare_modes(found.pop("usage")),
         modes=MODES,
         spoken=LANGUAGES,
+        chosen=list(list_choices(row.settings or {})),
         percent_now=round(tenant.adaptive_share * 100),
         done=done if done in DONE else "",
+        undo=undo,
+        refetch=False,
         **found,
         **await _keys(request, tenant.id, now, made),
     )

@@ -20,14 +20,18 @@ from circumspect.server.console.rendering import answer, link
 from circumspect.server.console.visitors import ReviewerVisitor, tenants_of
 from circumspect.server.responses import find_visible_tenants
 from circumspect.server.routes import admin as api
-from circumspect.server.schemas.admin import UsageRowShown
+from circumspect.server.schemas.admin import EvaluationUsageShown, UsageRowShown
 from circumspect.server.schemas.bodies import TENANT
 from circumspect.stores.admin import UsageRow
+from circumspect.stores.day_counts import sum_escalations
 from circumspect.stores.day_tables import turn_days
+from circumspect.stores.evaluation_usage import EvaluationUsage, list_evaluation_usage
+from circumspect.stores.measures import list_measures
 from circumspect.stores.people import VisibleTenants
+from circumspect.stores.quotas import list_quotas
 from circumspect.values import TenantId
 
-navigation.add(navigation.MenuEntry("nav-usage", "/usage", 70, ("operator", "reviewer")))
+navigation.add(navigation.MenuEntry("nav-usage", "/usage", 58, ("operator", "reviewer"), icon="chart-column"))
 router = page_routes.router()
 UsageTenantQuery = Annotated[str, Query(max_length=64, pattern=f"^$|{TENANT}")]
 PeriodQuery = Annotated[str, Query(pattern=r"^([12][0-9]{3}-(0[1-9]|1[0-2]))?$")]
@@ -42,7 +46,9 @@ WIDEST = 64.0
 LONGEST = 18
 UNITS = ((1e7, 1e6, "-millions"), (1e4, 1e3, "-thousands"), (0.0, 1.0, ""))
 """From which number on, of what, and how the title says so."""
-_COUNTED = ("messages", "critiques", "context_fetches", "escalations", "model_calls", "input_tokens", "output_tokens")
+_REVIEWED = ("verdicts", "met", "not_met", "uncertain", "model_calls", "input_tokens", "output_tokens", "seconds",
+             "cost", "billed")  # fmt: skip
+_COUNTED = ("messages", "critiques", "context_fetches", "model_calls", "input_tokens", "output_tokens")
 
 
 @dataclass
@@ -53,7 +59,6 @@ class Total:
     adaptive: int = 0
     critiques: int = 0
     context_fetches: int = 0
-    escalations: int = 0
     model_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -106,6 +111,10 @@ async def usage(
         total.add(row)
     names = await tenants_of(request, who)
     chosen = {"tenant": tenant, "period": period, "by": by}
+    reviewed = await services.store.tx(list_evaluation_usage, seen, period or None)
+    quotas = await services.store.tx(list_quotas, seen, f"{services.clock.now().astimezone(UTC):%Y-%m}")
+    month = period or f"{services.clock.now().astimezone(UTC):%Y-%m}"
+    measures = await services.store.tx(list_measures, seen, month)
     days = await services.store.tx(_by_day, seen, *_bounds(period)) if period else {}
     return answer(
         request,
@@ -117,7 +126,13 @@ async def usage(
         chosen=chosen,
         groups=tuple(GROUPS),
         total=total,
+        escalations=await services.store.tx(_sum_escalations, seen, period),
         table=totals(rows, by),
+        reviewed=by_controller(reviewed),
+        measures=measures,
+        measured_month=_month(month, who.words),
+        quotas=[one for one in quotas if one.quota is not None or one.message_price],
+        reviews_link=link("/usage/evaluations.csv", chosen, by=None),
         csv_link=link("/usage.csv", chosen, by=None),
         **_charts(rows, days, chosen, names, who.words),
     )
@@ -135,6 +150,29 @@ async def as_csv(
     name = "-".join(filter(None, ("usage", tenant, period)))
     headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
     return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@router.get("/usage/evaluations.csv")
+async def as_evaluations_csv(
+    request: Request, who: ReviewerVisitor, tenant: UsageTenantQuery = "", period: PeriodQuery = ""
+) -> Response:
+    rows = await services_of(request).store.tx(
+        list_evaluation_usage, find_visible_tenants(who.principal, tenant or None), period or None
+    )
+    table = api.write_evaluation_usage([EvaluationUsageShown.of(row) for row in rows])
+    name = "-".join(filter(None, ("evaluations", tenant, period)))
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def by_controller(rows: Sequence[EvaluationUsage]) -> dict[str, EvaluationUsage]:
+    """All months and models of a controller as one."""
+    found: dict[str, EvaluationUsage] = {}
+    for row in rows:
+        if before := found.get(row.controller):
+            row = replace(row, **{name: getattr(before, name) + getattr(row, name) for name in _REVIEWED})
+        found[row.controller] = row
+    return found
 
 
 # --- charts ---------------------------------------------------------------------------------------------------------
@@ -174,10 +212,10 @@ def _charts(
     ]
     cost = _by_model(rows, sum_by_group, words)
     return {
-        "messages_chart": _slim(draw_stacked_bars(times, messages, rtl=rtl)),
-        "tokens_chart": _slim(draw_stacked_bars(shown, tokens, rtl=rtl)),
+        "messages_chart": _slim(draw_stacked_bars(times, messages, rtl=rtl, width=540)),
+        "tokens_chart": _slim(draw_stacked_bars(shown, tokens, rtl=rtl, width=540)),
         "tokens_title": f"usage-chart-tokens{suffix}",
-        "cost_chart": _slim(draw_stacked_bars(shown, cost, rtl=rtl)) if cost else None,
+        "cost_chart": _slim(draw_stacked_bars(shown, cost, rtl=rtl, width=540)) if cost else None,
         "daily": bool(chosen["period"]),
     }
 
@@ -237,6 +275,10 @@ def _bounds(period: str) -> tuple[datetime, datetime]:
     year, month = (int(part) for part in period.split("-"))
     first = datetime(year, month, 1, tzinfo=UTC)
     return first, (first + timedelta(days=32)).replace(day=1)
+
+
+def _sum_escalations(connection: sa.Connection, seen: VisibleTenants, period: str) -> int:
+    return sum_escalations(connection, seen, f"{period}-01" if period else "", f"{period}-31" if period else "9")
 
 
 def _by_day(

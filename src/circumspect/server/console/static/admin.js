@@ -1,8 +1,8 @@
 // Pages for administrators: the progress of a trial, the line of a finding, the value of a slider. A module, so that its names are its own.
 document.addEventListener("click", (event) => {
-  const finding = event.target.closest("[data-line]");
-  if (finding) show(document.getElementById("text"), Number(finding.dataset.line));
-  const starts = event.target.closest("[data-trial]");
+  const finding = event.target.closest("[data-shows-line]");
+  if (finding) show(document.getElementById("text"), Number(finding.dataset.showsLine));
+  const starts = event.target.closest("button[data-trial]");
   if (starts) run(starts);
 });
 
@@ -13,6 +13,10 @@ document.addEventListener("input", (event) => {
 });
 
 function show(area, line) {
+  if (document.getElementById("editor")) {
+    document.dispatchEvent(new CustomEvent("circumspect:line", { detail: line }));
+    return;
+  }
   const lines = area.value.split("\n"), start = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
   area.focus();
   area.setSelectionRange(start, start + (lines[line - 1] || "").length);
@@ -58,3 +62,7 @@ async function run(button) {
     box.hidden = true;
   }
 }
+
+// A text that was made of a held call is tried at once.
+const atOnce = document.querySelector("button[data-at-once]");
+if (atOnce) run(atOnce);

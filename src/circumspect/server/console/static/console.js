@@ -53,9 +53,9 @@ addEventListener("pageshow", listen);
 // Tooltips for everything that carries data-tip, with the pointer and with the keyboard.
 const tip = document.getElementById("tip");
 function show(target) {
-  const marked = target.closest?.("[data-tip]");
+  const marked = target.closest?.("[data-tip], .plot a[aria-label]");
   if (!marked) { tip.hidden = true; return; }
-  tip.textContent = marked.dataset.tip;
+  tip.textContent = marked.dataset.tip ?? marked.getAttribute("aria-label");
   tip.hidden = false;
   const box = marked.getBoundingClientRect(), own = tip.getBoundingClientRect();
   const x = Math.min(Math.max(8, box.left + box.width / 2 - own.width / 2), innerWidth - own.width - 8);

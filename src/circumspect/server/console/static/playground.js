@@ -84,7 +84,9 @@ document.body.addEventListener("htmx:afterSettle", () => {
   inside.scrollTop = inside.scrollHeight;
 });
 choice.addEventListener("click", (event) => {
-  const answer = event.target.closest("[data-answer]")?.dataset.answer;
-  if (answer && intent) send("/confirmations", { intent_id: intent, answer });
+  const button = event.target.closest("[data-answer]");
+  if (!button || !intent || busy) return;
+  bubble("user", button.textContent);
+  send("/confirmations", { intent_id: intent, answer: button.dataset.answer });
 });
 said.scrollTop = said.scrollHeight;

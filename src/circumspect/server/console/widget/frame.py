@@ -21,7 +21,7 @@ from circumspect.server.console.rendering import environment
 from circumspect.server.console.security import POLICY
 from circumspect.server.console.visitors import words_of
 from circumspect.server.console.widget.talk import COMMENT
-from circumspect.server.console.widget.visits import READS_PER_MINUTE, origins, publishable
+from circumspect.server.console.widget.visits import READS_PER_MINUTE, find_brand, publishable
 from circumspect.server.path_prefix import add_prefix, prefix_of
 from circumspect.server.stores import tenants
 from circumspect.stores.codec import dumps
@@ -31,9 +31,9 @@ router = page_routes.router()
 SCRIPT_SECONDS = 300
 WORDS = (
     "greeting", "you", "agent", "person", "sent-later", "lost", "failed", "again", "unavailable", "settled",
-    "chose-yes", "chose-no", "question", "step-thinking", "step-reading", "step-checking", "step-reviewing",
+    "question", "step-thinking", "step-reading", "step-checking", "step-reviewing",
     "step-acting", "step-confirming", "waiting", "too-many", "ended", "send", "judge", "thumb-up", "thumb-down",
-    "wrong", "thanks", "not-saved",
+    "wrong", "thanks", "not-saved", "ai", "with-person", "person-wish",
 )  # fmt: skip
 """What the frame's script says."""
 
@@ -73,6 +73,8 @@ async def frame(
     row = await services.store.tx(tenants.get, known.row.tenant)
     name, default = (row.tenant.business.name, row.tenant.language) if row else ("", words_of(request).language)
     words = Translator(parse_language(lang[:2].lower()) or default)
+    brand = await find_brand(request, known.row.tenant)
+    said = {one: words.t(f"widget-{one}") for one in WORDS}
     html = (
         environment()
         .get_template("widget/frame.html")
@@ -80,13 +82,14 @@ async def frame(
             language=words.language,
             direction=words.direction,
             t=words.t,
-            name=name,
+            name=brand.name or name,
+            colour=(brand.colour or "").removeprefix("#").lower(),
             key=key,
             comment=COMMENT,
-            words={one: words.t(f"widget-{one}") for one in WORDS},
+            words={**said, "greeting": brand.greeting.get(words.language, said["greeting"])},
         )
     )
-    ancestors = " ".join(await origins(request, known.row.tenant)) or "'none'"
+    ancestors = " ".join(brand.origins) or "'none'"
     headers = {
         "Content-Security-Policy": POLICY.format(ancestors=ancestors),
         "Cross-Origin-Resource-Policy": "cross-origin",

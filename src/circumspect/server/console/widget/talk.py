@@ -24,7 +24,7 @@ from circumspect.journal import PersonReplyEvent, read_event
 from circumspect.server.access import services_of
 from circumspect.server.console.widget.visits import Visit, new_conversation, new_visitor, parse_conversation_id, visit
 from circumspect.server.problems import status_of
-from circumspect.server.request_log import StrictRoute, add_log_context
+from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import IdPath, to_response
 from circumspect.server.routes import feedback
 from circumspect.server.routes.confirmations import decision
@@ -33,6 +33,7 @@ from circumspect.server.schemas.confirmations import ConfirmationGiven
 from circumspect.server.schemas.feedback import FeedbackGiven
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
+from circumspect.server.strict_routes import StrictRoute
 from circumspect.stores import codec, labels, people
 from circumspect.stores.labels import LabelRow
 from circumspect.stores.people import StoredConversation, get_own_conversation
@@ -104,6 +105,7 @@ async def begin(request: Request, who: WidgetSpeaker, given: NewWidgetConversati
         id_,
         setup.tenant.mode_of(id_),
         services.clock.now(),
+        drawn=setup.draws_mode,
         person=speaker.person,
         language=given.language,
     )

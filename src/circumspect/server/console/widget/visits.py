@@ -30,6 +30,7 @@ from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.services import Services
 from circumspect.server.stores.access import KnownKey
+from circumspect.server.tenants.tenant_file import WidgetSection
 from circumspect.values import VISITOR, ConversationId, TenantId
 
 MESSAGES_PER_MINUTE = 60
@@ -82,7 +83,7 @@ async def _find_visitor(request: Request, known: KnownKey) -> EndUser:
         refuse_unsigned()
     if len(tokens) == 1 and tokens[0].startswith(PREFIX):
         return _read_visitor(services, known.row.tenant, tokens[0]) or refuse_unsigned()
-    return await verify_end_user(services, known.row.tenant, tokens) or EndUser()
+    return await verify_end_user(services, known, tokens) or EndUser()
 
 
 def new_visitor(services: Services, tenant: TenantId) -> tuple[EndUser, str]:
@@ -126,9 +127,9 @@ def parse_conversation_id(conversation_id: str) -> ConversationId:
     return ConversationId(conversation_id)
 
 
-async def origins(request: Request, tenant: TenantId) -> tuple[str, ...]:
-    """The sites that may show this tenant's chat; none while its settings cannot be read."""
+async def find_brand(request: Request, tenant: TenantId) -> WidgetSection:
+    """How this tenant's chat looks, and which sites may show it; none while its settings cannot be read."""
     try:
-        return (await services_of(request).directory.settings(tenant)).widget.origins
+        return (await services_of(request).directory.settings(tenant)).widget
     except CircumspectError:
-        return ()
+        return WidgetSection()

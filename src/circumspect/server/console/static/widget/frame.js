@@ -14,6 +14,8 @@ const status = document.getElementById("status");
 const choice = document.getElementById("choice");
 const form = document.getElementById("form");
 const input = document.getElementById("words");
+const ai = document.getElementById("ai");
+const callsPerson = document.getElementById("person");
 const SILENCE = 45_000; // the server says at least something every 15 seconds
 const ATTEMPTS = 6; // of a message that the server takes and fails at
 
@@ -301,19 +303,24 @@ form.addEventListener("submit", (event) => {
   const text = input.value.trim();
   if (!text) return;
   input.value = "";
+  write(text);
+});
+function write(text) {
   ask(null);
   const item = { key: fresh(), text, seen };
   bubble(item.key, "user", text).classList.add("waits");
   if (!navigator.onLine) say(words["sent-later"]);
   put(item);
   input.focus();
-});
+}
+// In words, so that it stands in the conversation and is heard as if it had been typed.
+callsPerson.addEventListener("click", () => write(words["person-wish"]));
 choice.addEventListener("click", (event) => {
-  const decision = event.target.closest("[data-choice]")?.dataset.choice;
-  if (!decision || !question) return;
-  const item = { key: fresh(), intent: question, decision };
+  const button = event.target.closest("[data-choice]");
+  if (!button || !question) return;
+  const item = { key: fresh(), intent: question, decision: button.dataset.choice };
   ask(null);
-  note(words[decision === "approve" ? "chose-yes" : "chose-no"]);
+  bubble(item.key, "user", button.textContent).classList.add("waits");
   put(item);
   input.focus();
 });
@@ -336,6 +343,8 @@ async function read() {
     if (busy) return; // what came meanwhile tells the rest
     told.items.forEach(show);
     person = told.with_person;
+    ai.textContent = person ? words["with-person"] : words.ai;
+    callsPerson.hidden = person;
     if (!state.outbox.length) ask(told.pending);
   } catch (problem) {
     if (problem.code === "gone") { forget(); save(); }

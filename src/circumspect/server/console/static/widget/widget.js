@@ -16,6 +16,10 @@
   const WORDS = {}; // by language, filled in by the server from the catalogues
   const [opens, closes, title, direction] = WORDS[language] || WORDS.en;
   const PATIENCE = 5000;
+  const colour = /^#[0-9a-f]{6}$/i.test(script.dataset.colour || "") ? script.dataset.colour : "#3450c8";
+  const linear = (at) => { const part = parseInt(colour.slice(at, at + 2), 16) / 255; return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4; };
+  const luminance = 0.2126 * linear(1) + 0.7152 * linear(3) + 0.0722 * linear(5);
+  const text = luminance > 0.179 ? "#000" : "#fff"; // whichever of the two can be read better on it
 
   const place = document.createElement("div");
   place.dataset.circumspect = "widget";
@@ -24,10 +28,10 @@
   sheet.replaceSync(`
     :host { all: initial; color-scheme: light dark; }
     button { position: fixed; inset-block-end: 20px; inset-inline-end: 20px; inline-size: 56px; block-size: 56px; border-radius: 50%;
-      border: 0; background: #3450c8; color: #fff; cursor: pointer; z-index: 2147483646; box-shadow: 0 4px 14px rgb(0 0 0 / 30%);
+      border: 0; background: ${colour}; color: ${text}; cursor: pointer; z-index: 2147483646; box-shadow: 0 4px 14px rgb(0 0 0 / 30%);
       display: grid; place-items: center; padding: 0; }
-    button:hover { background: #2a42a8; }
-    button:focus-visible { outline: 3px solid #fff; box-shadow: 0 0 0 6px #3450c8; }
+    button:hover { filter: brightness(.88); }
+    button:focus-visible { outline: 3px solid #fff; box-shadow: 0 0 0 6px ${colour}; }
     svg { inline-size: 28px; block-size: 28px; fill: none; stroke: currentColor; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
     .news { position: absolute; inset-block-start: -2px; inset-inline-end: -2px; inline-size: 16px; block-size: 16px; border-radius: 50%;
       background: #c9302c; border: 2px solid #fff; }

@@ -17,10 +17,18 @@ customer-critiques = Second opinions
 customer-context = Look-ups
 customer-context-note = { $average } per message
 customer-held = Wrong actions prevented
-customer-held-note = held by your rules
+customer-held-note =
+    { $count ->
+        [one] of one call that was held
+       *[other] of { $count } calls that were held
+    }
 customer-months = By month
 customer-month = Month
 customer-tokens = Tokens
 customer-billed = On the bill
+customer-quota = Messages of this month
+customer-quota-of = { $used } of { $quota }
+customer-quota-left = { $left } left until { $day }
+customer-quota-reached = All of them are used. The agent answers new messages again from { $day } on; whoever asks for a person still gets one.
 customer-search = Words, conversation or person
 customer-none = There is no such conversation.

@@ -1,5 +1,5 @@
 nav-playground = Playground
-playground-real = This is the real thing: the tenant's own policy, model and tools. What is done here is done.
+playground-rehearsal = A rehearsal: the tenant's own policy, model and prompts, and nothing happens. Tools that only read are asked; a call that would change something is not made, and brings what it brought when it was last made for a user. Nobody is called.
 playground-begin = Begin a conversation
 playground-again = Begin anew
 playground-chat = What the user sees
@@ -7,3 +7,7 @@ playground-inside = What goes on inside
 playground-say = Say something as the user
 playground-answer = Answer as the user
 playground-failed = This did not go through. Look at the conversation, then say it again.
+rehearsed = not made
+rehearsed-same = It brought what this very call brought in
+rehearsed-other = It brought what another call of this tool brought in
+rehearsed-none = Nothing was recorded of this tool, so it brought nothing.

@@ -60,7 +60,20 @@ trial-unreplayed =
         [one] One call cannot be replayed, and is left out.
        *[other] { $count } calls cannot be replayed, and are left out.
     }
-trial-same = Everything would have been decided as it was.
+trial-against = Compared with version { $version }, which is in force, over the same stored calls.
+trial-against-stored = Compared with what was decided then: no version is in force.
+trial-details = One by one
+trial-why-gone = A part of the conversation is not stored.
+trial-fix-gone = Keep conversations longer (retention), or try fewer of them.
+trial-why-page = It was decided about a web page, and pages are not kept.
+trial-fix-page = Play the task again on the page.
+trial-why-journal = Another release wrote what was decided.
+trial-fix-journal = Try newer conversations only.
+trial-why-tools = The tool is gone, or has other parameters now.
+trial-fix-tools = Put the former definition back, or try what was decided since it changed.
+trial-why-differs = Rules of the application, or settings that have changed since, had a say.
+trial-fix-differs = Ask them again from Python.
+trial-same = Nothing would be decided otherwise than under the version in force.
 trial-loosened =
     { $count ->
         [one] One call would be held less strictly than it was.
@@ -70,7 +83,7 @@ trial-change = What changes
 trial-rule = The rule that speaks, or no longer does
 trial-calls = Calls
 trial-needless = Needless
-trial-questions = Questions to people: { $then } then, { $now } now.
+trial-questions = Questions to people: { $then } under the version in force, { $now } with this text.
 trial-examples = Examples
 flip-let_through = now let through
 flip-looser = held more mildly

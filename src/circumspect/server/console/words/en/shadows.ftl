@@ -41,6 +41,7 @@ shadow-nothing = There is nothing to show.
 differs-outcome = Decision
 differs-calls = Actions
 differs-reason_codes = Reasons
+differs-verdicts = Verdicts
 differs-reply = Reply
 differs-reply-hint = another wording alone does not count as a difference
 side-live = Live

@@ -17,10 +17,18 @@ customer-critiques = חוות דעת שנייה
 customer-context = שליפות מידע
 customer-context-note = { $average } להודעה
 customer-held = פעולות שגויות שנמנעו
-customer-held-note = נעצרו בידי הכללים שלך
+customer-held-note =
+    { $count ->
+        [one] מתוך קריאה אחת שנעצרה
+       *[other] מתוך { $count } קריאות שנעצרו
+    }
 customer-months = לפי חודש
 customer-month = חודש
 customer-tokens = אסימונים
 customer-billed = בחשבון
+customer-quota = הודעות החודש
+customer-quota-of = { $used } מתוך { $quota }
+customer-quota-left = נותרו { $left } עד { $day }
+customer-quota-reached = כולן נוצלו. הסוכן יענה שוב על הודעות חדשות החל ב־{ $day }; מי שמבקש לדבר עם אדם עדיין מועבר אליו.
 customer-search = מילים, שיחה או אדם
 customer-none = אין שיחה כזו.

@@ -60,7 +60,20 @@ trial-unreplayed =
         [one] קריאה אחת אי אפשר לשחזר, והיא לא נכללת.
        *[other] { $count } קריאות אי אפשר לשחזר, והן לא נכללות.
     }
-trial-same = הכול היה מוכרע כפי שהוכרע.
+trial-against = בהשוואה לגרסה { $version } שבתוקף, על אותן קריאות שמורות.
+trial-against-stored = בהשוואה למה שהוחלט אז: אין גרסה בתוקף.
+trial-details = אחת לאחת
+trial-why-gone = חלק מן השיחה לא נשמר.
+trial-fix-gone = שמרו שיחות לזמן רב יותר, או נסו על פחות שיחות.
+trial-why-page = הוחלט על דף אינטרנט, ודפים לא נשמרים.
+trial-fix-page = בצעו את המשימה שוב על הדף.
+trial-why-journal = גרסת תוכנה אחרת כתבה את ההחלטה.
+trial-fix-journal = נסו רק על שיחות חדשות יותר.
+trial-why-tools = הכלי איננו, או שיש לו עכשיו פרמטרים אחרים.
+trial-fix-tools = החזירו את ההגדרה הקודמת, או נסו על מה שהוחלט מאז השינוי.
+trial-why-differs = כללים של היישום, או הגדרות שהשתנו מאז, השפיעו.
+trial-fix-differs = שאלו אותם שוב מ-Python.
+trial-same = דבר לא היה מוכרע אחרת מאשר לפי הגרסה שבתוקף.
 trial-loosened =
     { $count ->
         [one] קריאה אחת הייתה נעצרת פחות בחומרה משנעצרה.
@@ -70,7 +83,7 @@ trial-change = מה משתנה
 trial-rule = הכלל שמתערב, או שאינו מתערב עוד
 trial-calls = קריאות
 trial-needless = לחינם
-trial-questions = שאלות לאנשים: { $then } אז, { $now } עכשיו.
+trial-questions = שאלות לאנשים: { $then } לפי הגרסה שבתוקף, { $now } עם הטקסט הזה.
 trial-examples = דוגמאות
 flip-let_through = עכשיו עובר
 flip-looser = נעצר בעדינות רבה יותר

@@ -41,6 +41,7 @@ shadow-nothing = אין מה להציג.
 differs-outcome = החלטה
 differs-calls = פעולות
 differs-reason_codes = סיבות
+differs-verdicts = הכרעות
 differs-reply = תשובה
 differs-reply-hint = ניסוח אחר לבדו אינו נחשב הבדל
 side-live = בפועל

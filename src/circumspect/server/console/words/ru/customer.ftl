@@ -17,10 +17,19 @@ customer-critiques = Второе мнение
 customer-context = Обращения за сведениями
 customer-context-note = { $average } на сообщение
 customer-held = Предотвращено ошибочных действий
-customer-held-note = остановлено вашими правилами
+customer-held-note =
+    { $count ->
+        [one] из { $count } остановленного вызова
+        [few] из { $count } остановленных вызовов
+       *[other] из { $count } остановленных вызовов
+    }
 customer-months = По месяцам
 customer-month = Месяц
 customer-tokens = Токены
 customer-billed = В счёте
+customer-quota = Сообщения за этот месяц
+customer-quota-of = { $used } из { $quota }
+customer-quota-left = Осталось { $left } до { $day }
+customer-quota-reached = Все использованы. Агент снова начнёт отвечать на новые сообщения { $day }; кто просит человека, по-прежнему его получает.
 customer-search = Слова, разговор или человек
 customer-none = Такого разговора нет.

@@ -41,6 +41,7 @@ shadow-nothing = Показать нечего.
 differs-outcome = Решение
 differs-calls = Действия
 differs-reason_codes = Причины
+differs-verdicts = Выводы
 differs-reply = Ответ
 differs-reply-hint = другие слова сами по себе разницей не считаются
 side-live = На деле

@@ -1,0 +1,139 @@
+"""A multipart request -> the files and fields in it: received to disk piece by piece, and gone when the block ends.
+
+    async with receive_upload(request, files=1) as received:
+        file = received.only_file()
+
+What is wrong with it is said in words. How large it may be is `BodyLimit`'s to say, before anything comes here. The one
+choice that may surprise: a name with a path in it is refused, not shortened, since two files of one name would then
+replace each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect, Request
+
+from circumspect.server.problems import HttpProblem
+
+UPLOAD_PATHS = frozenset({"/v1/admin/documents", "/v1/evaluations/upload", "/documents/upload"})
+"""Where files are received: what has a bound of its own, larger than that of other requests."""
+FILE = "file"
+LONGEST_NAME = 200
+_FIELDS = 4
+_TAIL = 400
+"""The last boundary is looked for in so many bytes of the end."""
+_ODD = re.compile(r"[\x00-\x1f\x7f]")
+_HOW = "Send multipart/form-data with the file in a part named `file`: curl -F file=@policy.pdf"
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedFile:
+    name: str
+    media_type: str | None
+    content: UploadFile
+
+    async def read(self) -> bytes:
+        return await self.content.read()
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedUpload:
+    files: tuple[ReceivedFile, ...]
+    fields: Mapping[str, str]
+
+    def only_file(self) -> ReceivedFile:
+        if len(self.files) != 1:
+            raise _refuse("There are several files in the request.", "Send one file at a time.")
+        return self.files[0]
+
+
+@asynccontextmanager
+async def receive_upload(
+    request: Request, *, files: int, fields: tuple[str, ...] = ()
+) -> AsyncIterator[ReceivedUpload]:
+    """At most so many files, and only these fields beside them. Raises `HttpProblem`."""
+    kind, _, rest = request.headers.get("content-type", "").partition(";")
+    if kind.strip().lower() != "multipart/form-data" or "boundary=" not in rest.lower():
+        raise HttpProblem(415, "unsupported_media_type", "The request is not an upload of a file.", fix=_HOW)
+    pieces = _require_end(request.stream(), rest)
+    parser = MultiPartParser(
+        request.headers, pieces, max_files=files + 1, max_fields=_FIELDS, max_part_size=_largest_field(request)
+    )
+    try:
+        form = await parser.parse()
+    except MultiPartException as problem:
+        raise HttpProblem(400, "bad_upload", f"The upload cannot be read: {problem.message}", fix=_HOW) from None
+    except ClientDisconnect:
+        raise _cut_off() from None
+    except OSError:
+        raise HttpProblem(503, "no_room", "There is no room for the file.", fix="Try again later.") from None
+    try:
+        yield _check_parts(form.multi_items(), files, fields)
+    finally:
+        await asyncio.shield(form.close())
+
+
+def _largest_field(request: Request) -> int:
+    settings = request.app.state.services.settings
+    return int(settings.max_body_bytes)
+
+
+async def _require_end(stream: AsyncGenerator[bytes, None], parameters: str) -> AsyncGenerator[bytes, None]:
+    """What comes by, and a refusal if it ends without the last boundary: the parser would be silent about it. Raised
+    in here, for then the parser closes what it has opened."""
+    boundary = re.search(r'boundary="?([^";]{1,200})', parameters, re.IGNORECASE)
+    last = f"--{boundary[1].strip() if boundary else ''}--".encode("latin-1", "replace")
+    kept = b""
+    async for piece in stream:
+        kept = (kept + piece)[-_TAIL:]
+        yield piece
+    if last not in kept:
+        raise _cut_off()
+
+
+def _cut_off() -> HttpProblem:
+    return HttpProblem(400, "cut_off", "The upload was cut off in the middle.", fix="Send it again.")
+
+
+def _check_parts(parts: list[tuple[str, UploadFile | str]], most: int, known: tuple[str, ...]) -> ReceivedUpload:
+    files, fields = list[ReceivedFile](), dict[str, str]()
+    for name, part in parts:
+        if isinstance(part, str):
+            if name == FILE:
+                raise _refuse("The part `file` is no file: it has no file name.", _HOW)
+            if name not in known or name in fields:
+                allowed = f" and one each of {', '.join(known)}" if known else ""
+                raise _refuse("The upload has a part that does not belong there.", f"Send `file`{allowed}.")
+            fields[name] = part
+        elif name != FILE:
+            raise _refuse("A file is not in a part named `file`.", _HOW)
+        else:
+            files.append(ReceivedFile(_check_name(part.filename or ""), part.content_type, part))
+    if not files:
+        raise _refuse("There is no file in the request.", _HOW)
+    if len(files) > most:
+        raise _refuse("There are too many files in the request.", f"Send at most {most}.")
+    if len({one.name for one in files}) < len(files):
+        raise _refuse("Two files have the same name.", "Give each its own name.")
+    if any(not one.content.size for one in files):
+        raise _refuse("The file is empty.", "Send one with something in it.")
+    return ReceivedUpload(tuple(files), fields)
+
+
+def _check_name(name: str) -> str:
+    if not name or len(name) > LONGEST_NAME or _ODD.search(name):
+        raise _refuse("The file has no usable name.", f"Give it one of 1 to {LONGEST_NAME} letters, in one line.")
+    if "/" in name or "\\" in name or name.strip(". ") == "":
+        raise _refuse("The file's name is a path.", "Send the name alone: policy.pdf")
+    return name
+
+
+def _refuse(problem: str, fix: str) -> HttpProblem:
+    return HttpProblem(422, "invalid", problem, fix=fix)

@@ -1,0 +1,36 @@
+"""warm_up: an app that nobody has asked anything -> one whose first request is as quick as its next.
+
+Routes, the description of the API and the patterns of all languages are built when they are first needed, a second or
+two of computing together. A fresh worker would do that in the middle of somebody's request, with everybody else
+waiting; so it does it before it takes any.
+"""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from circumspect.language.consent import consent
+from circumspect.language.detection import detect
+from circumspect.language.wanted import find_mentions, leave_out_denied
+from circumspect.language.wishes import implies_destruction
+from circumspect.policy.grounding.untrue import find_untrue
+
+_WORDS = "Please cancel order 12345."
+
+
+def warm_up(app: FastAPI) -> None:
+    nowhere = {"type": "http", "method": "GET", "path": "/", "root_path": "", "headers": [], "query_string": b""}
+    for route in app.routes:
+        route.matches(nowhere)
+    app.openapi()
+    _read_languages()
+
+
+def _read_languages() -> None:
+    """Whatever language it is in, a text is held against the words of all."""
+    find_mentions(_WORDS)
+    leave_out_denied(_WORDS)
+    implies_destruction(_WORDS)
+    consent(_WORDS)
+    detect(_WORDS, None, "en")
+    find_untrue(_WORDS, None, ())
