@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # What most changes break first: pure code and whole conversations, no servers, no browsers, no processes.
 QUICK := tests/policy tests/language tests/conversations tests/spine tests/tools tests/docs/test_vocabulary.py
 
-.PHONY: help run quick test test-adapters fuzz fuzz-api check wheel docs bench services lock sbom try-image clean
+.PHONY: help run quick test test-adapters fuzz fuzz-api check wheel docs bench services lock hashes sbom try-image clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -23,7 +23,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable '.[agent,server,terminal,otel,business,postgres,redis]'
 	@touch $@
 
-run: $(STAMP)  ## serve the demo: console, API, sample shops (offline model, embedded database)
+run: $(STAMP)  ## serve the demo: console, API, sample tenants (offline model, embedded database)
 	@$(BIN)/circumspect serve --demo
 
 quick: $(STAMP)  ## lint what changed since main, and test the core and its policy: within a minute
@@ -43,13 +43,14 @@ test-adapters:  ## test the adapters for Claude Agent SDK, CrewAI, LlamaIndex an
 fuzz: $(STAMP)  ## run the property tests with new examples, more of them where a test does not say how many
 	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile fuzz
 
-fuzz-api: $(STAMP)  ## send the server whatever its description allows, and what lies beyond it: for the night (ONLY=operation)
-	@$(BIN)/python -m tests.security.fuzz_api $(addprefix --only ,$(ONLY))
+fuzz-api: $(STAMP)  ## send the server whatever its description allows, and what lies beyond it: for the night (MINUTES=60, ONLY=operation)
+	@$(BIN)/python -m tests.security.fuzz_api $(addprefix --only ,$(ONLY)) $(addprefix --minutes ,$(MINUTES))
 
 check: $(STAMP)  ## lint, types and import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy --num-workers auto
+# On a busy machine a worker of mypy's may not answer in time; alone it takes longer and needs none.
+	@$(BIN)/mypy --num-workers auto || $(BIN)/mypy
 	@$(BIN)/lint-imports
 
 wheel: $(STAMP)  ## build the wheel, install it alone and use it, on every Python from 3.11 to 3.14 that can be had
@@ -67,8 +68,14 @@ services: $(STAMP)  ## find or install PostgreSQL, Redis, Chromium, Ray and the 
 
 lock: $(STAMP)  ## pin everything anew
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --upgrade --all-extras --group dev --group bench \
+	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --upgrade --all-extras --group dev --group bench --group build \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --output-file constraints.txt
+	@$(MAKE) --no-print-directory hashes
+
+hashes: $(STAMP)  ## write the hashes of what constraints.txt pins to hashes.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip compile constraints.txt --quiet --universal --no-deps --generate-hashes --no-header --no-annotate \
+	  --no-emit-index-url --no-emit-find-links --output-file hashes.txt
 
 sbom: $(STAMP)  ## list the packages that the image brings, in CycloneDX's format
 	@$(BIN)/python -m scripts.sbom dist/sbom.cdx.json agent server business otel postgres redis

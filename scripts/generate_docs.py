@@ -21,6 +21,7 @@ from circumspect.reasons import ReasonCode
 from circumspect.server.app import description
 from circumspect.server.tenants.read_tenant_file import schema as tenant_file
 from circumspect.values import LANGUAGES
+from scripts.role_table import write_roles
 
 DOCS = Path(__file__).parent.parent / "docs"
 SHIPPED_SCHEMA = DOCS.parent / "src" / "circumspect" / "policy" / "policy.schema.json"
@@ -169,6 +170,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "policy.schema.json": policy_schema,
     "tenant.schema.json": tenant_schema,
     "openapi.json": description,
+    "roles.md": write_roles,
 }
 
 

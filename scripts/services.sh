@@ -48,10 +48,16 @@ find_chromium() {
 }
 
 NODE_CLIENTS='openai@7 @anthropic-ai/sdk@1 ai@7 @ai-sdk/openai@4 @ai-sdk/anthropic@4 zod@4 oidc-provider@9'
-LAST_NODE_CLIENT=.venv/node/node_modules/oidc-provider
+
+find_node_clients() {  # all of them: npm removes what another installation does not name
+    local client
+    for client in $NODE_CLIENTS; do
+        [ -d ".venv/node/node_modules/${client%@*}" ] || return 1
+    done
+}
 
 install_node_clients() {  # beside the virtual environment, so that `make clean` takes it along
-    [ -d "$LAST_NODE_CLIENT" ] && return
+    find_node_clients && return
     command -v npm >/dev/null || return 0
     mkdir -p .venv/node
     # shellcheck disable=SC2086
@@ -149,7 +155,7 @@ report() {
         echo "Chromium    not found: tests of pages will be skipped"
         missing=1
     fi
-    if [ -d "$LAST_NODE_CLIENT" ]; then
+    if find_node_clients; then
         echo "Node        $(node --version)  with the chat clients of OpenAI, Anthropic and Vercel"
     else
         echo "Node        no chat clients: their tests will be skipped"

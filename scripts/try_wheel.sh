@@ -23,10 +23,11 @@ find_python() {  # VERSION: on the PATH, one of pyenv's, or one that uv has or c
     candidate=$("$uv" python find --no-project "$1" 2>/dev/null) && is_version "$candidate" "$1" && echo "$candidate"
 }
 
+missing=""
 .venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$work" .
 for version in 3.11 3.12 3.13 3.14; do
     if ! python=$(find_python "$version"); then
-        echo "wheel: NOT TRIED on Python $version, which cannot be had here"
+        missing="$missing $version"
         continue
     fi
     "$python" -m venv "$work/$version"
@@ -36,3 +37,6 @@ for version in 3.11 3.12 3.13 3.14; do
     (cd "$work/$version/empty" && ../bin/python "$root/scripts/try_core.py")
     rm -rf "${work:?}/$version"
 done
+if [ -n "$missing" ]; then
+    echo "=== wheel: NOT TRIED on Python$missing, which cannot be had here: put python3.x on the PATH ==="
+fi

@@ -50,12 +50,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def balancing(folder: Path, ports: Sequence[int]) -> Iterator[str]:
-    """Its address. The servers listen, or will, on these ports of this machine."""
+def balancing(folder: Path, servers: Sequence[str]) -> Iterator[str]:
+    """Its address. The servers listen, or will, on these addresses and ports."""
     program, port, config = find_program(), free_port(), folder / "haproxy.cfg"
     assert program, "HAProxy is not installed; run `make services`"
-    servers = "\n".join(f"    server s{number} 127.0.0.1:{one}" for number, one in enumerate(ports))
-    config.write_text(CONFIG.format(port=port, servers=servers, patience=PATIENCE))
+    listed = "\n".join(f"    server s{number} {one}" for number, one in enumerate(servers))
+    config.write_text(CONFIG.format(port=port, servers=listed, patience=PATIENCE))
     process = subprocess.Popen([program, "-db", "-q", "-f", str(config)])
     try:
         wait_until(lambda: _listens(port) or process.poll() is not None)

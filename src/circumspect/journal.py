@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, cast, 
 
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
+    AnswerSource,
     Effect,
     EntryKind,
     Execution,
@@ -74,6 +75,8 @@ class Journal:
 
 E = TypeVar("E", bound="Event")
 _EVENTS: dict[EntryKind, list[type[Event]]] = {}
+_KINDS: dict[type[Event], frozenset[EntryKind]] = {}
+"""In which entries an event of a class can be, found once; anew after another class was declared."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ class Event:
         if kind is not None:
             cls._kind, cls.mark = kind, mark
             _EVENTS.setdefault(kind, []).insert(0, cls)
+            _KINDS.clear()
 
     @property
     def kind(self) -> EntryKind:
@@ -141,7 +145,10 @@ def read_event(stored: StoredEvent) -> Event:
 
 def find_events(stored: Iterable[StoredEvent], wanted: type[E]) -> Iterator[E]:
     """The events of one class, in their order. Entries that can be none are not read."""
-    kinds = {kind for kind, some in _EVENTS.items() if any(issubclass(one, wanted) for one in some)}
+    kinds = _KINDS.get(wanted)
+    if kinds is None:
+        some = (kind for kind, classes in _EVENTS.items() if any(issubclass(one, wanted) for one in classes))
+        kinds = _KINDS[wanted] = frozenset(some)
     for one in stored:
         if one.kind in kinds and isinstance(event := read_event(one), wanted):
             yield event
@@ -159,6 +166,14 @@ class UserMessageEvent(Event, kind="message", mark="principal"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ButtonAnswerEvent(UserMessageEvent, kind="message", mark="button"):
+    """A yes or no that the user gave by a button; its words are those on the button."""
+
+    button: str
+    """The question that it answers, by its intent's id."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImportedMessageEvent(Event, kind="message", mark="imported"):
     """A message from before the conversation came to us, by the word of the client."""
 
@@ -171,6 +186,7 @@ class ReplyEvent(Event, kind="message", mark="outcome"):
 
     outcome: TurnOutcome
     reason_codes: tuple[str, ...]
+    sources: tuple[AnswerSource, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,18 +16,23 @@ FIELDS = ("tenant", "conversation", "turn", "outcome", "reason_codes", "usage", 
 
 class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
+        return orjson.dumps(self.describe(record), default=str).decode()
+
+    def describe(self, record: logging.LogRecord) -> dict[str, object]:
+        """What the line says."""
         line: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+        attached = record.__dict__
+        line |= {name: attached[name] for name in FIELDS if name in attached}
         if record.exc_info and record.exc_info[0]:
             line["error"] = record.exc_info[0].__name__
             frames = traceback.extract_tb(record.exc_info[2])[-5:]
             line["where"] = [f"{frame.name}:{frame.lineno}" for frame in frames]
-        return orjson.dumps(line, default=str).decode()
+        return line
 
 
 def configure(level: str) -> None:

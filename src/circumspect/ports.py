@@ -22,6 +22,7 @@ from circumspect.values import (
     IntentId,
     JournalEntry,
     Json,
+    JsonObject,
     Language,
     Message,
     Mode,
@@ -104,8 +105,11 @@ class Closing:
     unwritten: tuple[Execution, ...] = ()
     """Calls whose end could not be stored when they ended."""
     multiplier: float = 1.0
+    message_price: float = 0.0
     beside: bool = False
     """Questions that wait go on waiting beside the one that this turn asks: each is answered by its id."""
+    wishes: JsonObject | None = None
+    """What the next turn is to find in `Opened.wishes`."""
 
     @property
     def speaks(self) -> bool:
@@ -134,11 +138,11 @@ class Store(Protocol):
     """
 
     async def open_turn(
-        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float
+        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float, drawn: bool = False
     ) -> Opened:
-        """Claim the conversation (made on first use with `mode`, which it keeps), store the user's message, read what
-        the turn needs. Raises `ConversationBusy` while another worker holds it. A turn with the same key that was
-        answered before comes back as `Opened.answered`, with nothing claimed or written."""
+        """Claim the conversation (made on first use with `mode`; the first that is `drawn` it keeps for life), store
+        the user's message, read what the turn needs. Raises `ConversationBusy` while another worker holds it. A turn
+        with the same key that was answered before comes back as `Opened.answered`, with nothing claimed or written."""
         ...
 
     async def renew(self, incoming: Incoming, token: str, lease_seconds: float) -> None: ...
@@ -183,11 +187,21 @@ class Store(Protocol):
 
     async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]: ...
 
+    async def past(
+        self, tenant: TenantId, conversation: ConversationId, *, after: int = -1, limit: int = 1000
+    ) -> tuple[Sequence[Message], Sequence[Execution]]:
+        """What was said and what ran, as of one moment: `messages` and `executions` together."""
+        ...
+
     async def recent_executions(
         self, tenant: TenantId, tools: Collection[str], since: datetime, person: str | None = None
     ) -> Sequence[Execution]:
         """Calls of these tools that began since then, in all of the tenant's conversations, oldest first; with
         `person`, in those of that person, or ("") in those of nobody who is known."""
+        ...
+
+    async def count_messages(self, tenant: TenantId, period: str) -> int:
+        """Turns of the month (`YYYY-MM`, UTC) that were closed; those turned away for the plan's quota are none."""
         ...
 
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]: ...

@@ -20,3 +20,13 @@ PASSTHROUGH = replace(STANDARD, passthrough=True, message_limit=1_000_000)
 """Somebody else's agent: calls are ruled on, replies checked, and nothing else is done."""
 
 PROFILES: Mapping[Mode, Profile] = {"standard": STANDARD, "adaptive": ADAPTIVE}
+
+
+def keep_choices(profile: Profile, own: Profile) -> Profile:
+    """Another profile, with what a tenant may choose for itself as in its own."""
+    return replace(
+        profile,
+        confirm_seconds=own.confirm_seconds,
+        escalate_failures=own.escalate_failures,
+        hand_over_apologies=own.hand_over_apologies,
+    )

@@ -61,6 +61,7 @@ class ReasonCode(StrEnum):
 
     # A message was turned away, asked about, or handed over before anything was proposed.
     GUARDIAN_BLOCKED = "GUARDIAN_BLOCKED", "blocked"
+    QUOTA_REACHED = "QUOTA_REACHED", "blocked"
     SPAM_BLOCKED = "SPAM_BLOCKED", "blocked"
     CLARIFICATION_NEEDED = "CLARIFICATION_NEEDED", "blocked"
     SENSITIVE_TOPIC = "SENSITIVE_TOPIC", "blocked"
@@ -80,7 +81,9 @@ class ReasonCode(StrEnum):
 
     # A criterion was left undecided.
     CITATION_NOT_FOUND = "CITATION_NOT_FOUND", "blocked"
+    CITATION_BESIDE_POINT = "CITATION_BESIDE_POINT", "blocked"
     EVIDENCE_NOT_FOUND = "EVIDENCE_NOT_FOUND", "blocked"
+    VERDICT_CONTRADICTED = "VERDICT_CONTRADICTED", "blocked"
     FACT_ABSENT = "FACT_ABSENT", "blocked"
     POLICY_CONTRADICTS = "POLICY_CONTRADICTS", "blocked"
     EXCEPTION_POSSIBLE = "EXCEPTION_POSSIBLE", "blocked"
@@ -109,6 +112,7 @@ class ReasonCode(StrEnum):
     PERSON_WANTED = "PERSON_WANTED", "edge"
     WISH_NEGLECTED = "WISH_NEGLECTED", "edge"
     ONLY_ASKED = "ONLY_ASKED", "edge"
+    APOLOGY_LOOP = "APOLOGY_LOOP", "edge"
     SAID_AGAIN = "SAID_AGAIN", "edge"
     REPLY_CUT_OFF = "REPLY_CUT_OFF", "edge"
     WRONG_LANGUAGE = "WRONG_LANGUAGE", "edge"

@@ -23,6 +23,11 @@ REACH = 400
 """How many messages back a conversation is read."""
 
 
+def recall_turn(screened: Screened, tools: Mapping[str, ToolSpec], notes: Journal) -> History:
+    """The newest message, and what ran for it."""
+    return _build_history((), (), screened, tools, notes)
+
+
 def recall_from_turn(screened: Screened, tools: Mapping[str, ToolSpec], notes: Journal) -> History:
     return _build_history(screened.opened.history, (), screened, tools, notes)
 
@@ -37,12 +42,12 @@ async def recall(
 ) -> History:
     incoming = screened.incoming
     first = max(-1, screened.opened.next_seq - REACH)
-    messages = await store.messages(incoming.tenant, incoming.conversation, after=first, limit=REACH)
+    messages, ran = await store.past(incoming.tenant, incoming.conversation, after=first, limit=REACH)
     before = [message for message in messages if message.turn != incoming.turn]
     spec = tools.get(tool)
     session = _build_history(
         before,
-        await store.executions(incoming.tenant, incoming.conversation),
+        ran,
         screened,
         tools,
         notes,

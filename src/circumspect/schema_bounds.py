@@ -30,6 +30,9 @@ DEEPEST = 64
 LONGEST_PATTERN = 2_000
 MOST_PATTERN_STEPS = 5_000
 """Of all patterns together; `.{1,500}` counts as 500."""
+MOST_ARGUMENTS = 5_000
+"""Parts of what one call is given, each of which is traced to what was said; a text counts once for each hundred
+characters."""
 _MOST_CHECKS = 2_000_000
 """Parts of a value, each against what it may be held against: some 80 ms."""
 _MOST_STEPS = 50_000_000
@@ -76,24 +79,42 @@ class SchemaWork:
         )
 
 
+_NO_PARTS = frozenset((int, float, bool, type(None)))
+
+
 def measure_value(value: Json) -> tuple[int, int, int]:
     """Its parts, the characters in them, how deep they are nested. Stops where it is too deep anyhow."""
     parts = letters = deepest = 0
-    rest: list[tuple[Any, int]] = [(value, 1)]
-    while rest:
+    rest: list[tuple[Any, int]] = [((value,), 0)]
+    while rest and deepest <= DEEPEST:
         one, depth = rest.pop()
-        parts += 1
-        deepest = max(deepest, depth)
-        if depth > DEEPEST:
-            break
-        if isinstance(one, str):
-            letters += len(one)
-        elif isinstance(one, Mapping):
+        depth += 1
+        items = one
+        if type(one) is dict or isinstance(one, Mapping):
             letters += sum(map(len, map(str, one)))
-            rest += [(item, depth + 1) for item in one.values()]
-        elif isinstance(one, list | tuple):
-            rest += [(item, depth + 1) for item in one]
+            items = one.values()
+        if items and depth > deepest:
+            deepest = depth
+        parts += len(items)
+        for item in items:
+            kind = type(item)
+            if kind is str:
+                letters += len(item)
+            elif kind in _NO_PARTS:
+                continue
+            elif kind is dict or kind is list:
+                rest.append((item, depth))
+            elif isinstance(item, str):
+                letters += len(item)
+            elif isinstance(item, (Mapping, list, tuple)):
+                rest.append((item, depth))
     return parts, letters, deepest
+
+
+def are_too_large(arguments: JsonObject) -> bool:
+    """Whether a call is given more than anybody traces."""
+    parts, letters, depth = measure_value(arguments)
+    return depth > DEEPEST or parts + letters // 100 > MOST_ARGUMENTS
 
 
 def measure_schema(what: str, schema: JsonObject) -> SchemaWork:

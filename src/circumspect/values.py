@@ -32,6 +32,9 @@ TurnId = NewType("TurnId", str)
 IntentId = NewType("IntentId", str)
 ExecutionId = NewType("ExecutionId", str)
 
+REHEARSED = "playground-"
+"""How the ids of conversations begin in which operators play the user: nothing happens there, and nothing counts."""
+
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 JsonObject: TypeAlias = Mapping[str, Json]
 
@@ -46,11 +49,15 @@ TurnOutcome = Literal["answered", "asked", "acted", "escalated", "blocked", "fai
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a tenant pays for. The mode belongs to the plan; the multiplier is for the bill."""
+    """What a tenant pays for. The mode belongs to the plan; multiplier and price are for the bill, in US dollars."""
 
     name: str
     mode: Mode = "standard"
     multiplier: float = 1.0
+    quota: int | None = None
+    """How many messages a tenant may send in a calendar month (UTC); None is as many as it likes."""
+    message_price: float = 0.0
+    """What each message costs, beside what the models cost times the multiplier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,10 @@ class Profile:
     changes: int = 5
     """How many calls of one turn may change something; a draft that wants more gets none of them."""
     redrafts: int = 1
+    apologies: int = 3
+    """So many replies in a row that are sorry or do not know are a loop, which is counted."""
+    hand_over_apologies: bool = False
+    """Such a loop ends with a person."""
     """How many times a denied call goes back to the model before the user hears what is possible instead."""
     critique_below: float = 0.7
     confirm_seconds: float = 300.0
@@ -118,8 +129,8 @@ class Profile:
     passthrough: bool = False
     """Somebody else's agent speaks: its prompt, tools and options go to the model as they are, and nothing is added.
     Its calls are ruled on and its replies checked, as everywhere."""
-    escalate_failures: bool = False
-    """Hand the conversation to a person when the model could not be had at all."""
+    escalate_failures: bool | None = None
+    """Hand the conversation to a person when the model could not be had at all. None: only under `service`."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +194,8 @@ class PersonDecision:
     decision: Literal["approve", "deny", "edit"]
     by: str
     arguments: JsonObject = field(default_factory=dict)
+    words: str = ""
+    """Those on the button, where the user pressed one in a conversation of ours: said as if they had typed them."""
 
 
 @dataclass(frozen=True)
@@ -280,6 +293,8 @@ class Incoming:
     """Set when this is no message."""
     again: bool = False
     """The turn was begun before, and is taken up again by its id. One that is not there any more was deleted since."""
+    begun: bool = False
+    """The conversation has to be there: a message does not begin one."""
     answers: IntentId | None = None
     """The question that these words answer, where the client says so."""
     seen: TurnId | None = None
@@ -303,10 +318,10 @@ class Incoming:
 
     @property
     def note(self) -> str:
-        """What the conversation keeps of an errand, for those who look inside."""
+        """What the conversation keeps of an errand, for those who look inside; of a user's button, its words."""
         match self.errand:
-            case PersonDecision(intent=intent, decision=decision, by=by):
-                return f"{by}: {decision} {intent}"
+            case PersonDecision(intent=intent, decision=decision, by=by, words=words):
+                return words or f"{by}: {decision} {intent}"
             case OutsideCall(call=call):
                 return f"proposed: {call.tool}"
             case ClientResults(returned=returned):
@@ -433,6 +448,8 @@ class Opened:
     """What this very turn changed, or may have changed, before it was broken off."""
     overtaken: bool = False
     """It was broken off, and another one was begun since."""
+    wishes: JsonObject | None = None
+    """What the user wanted when the last turn ended, as it wrote that down; None where nobody did."""
 
 
 YesNo = Literal["confirm", "deny", "other"]
@@ -667,6 +684,11 @@ class History:
     def utterances(self) -> tuple[Utterance, ...]:
         return tuple(event for event in self.events if isinstance(event, Utterance))
 
+    @cached_property
+    def letters(self) -> int:
+        """How much was said."""
+        return sum(len(event.text) for event in self.utterances)
+
 
 # --- what code decides ----------------------------------------------------------------------------------------------
 
@@ -752,8 +774,8 @@ class Enforced:
     """The confirmed intent that this call consumes when it runs."""
     critique: bool = False
     """Code says that a second opinion pays."""
-    established: tuple[EstablishedFact, ...] = ()
-    """What the conditions read of earlier results, where somebody is asked for a yes."""
+    established: Callable[[], tuple[EstablishedFact, ...]] = tuple
+    """What the conditions read of earlier results, for whoever is asked for approval."""
     doubt: str = ""
     """What a second opinion would have the user asked, or a person told: a model's words."""
     wholes: Mapping[str, str] = field(default_factory=dict)
@@ -835,6 +857,32 @@ class Escalation:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSource:
+    """What a number in brackets of an answer stands for."""
+
+    number: int
+    document: str
+    title: str
+    section: str
+    page: int | None
+    quote: str
+    """The passage, as the document has it."""
+    score: float
+    """How well it was found to fit what was asked, 0 to 1."""
+
+    def to_json(self) -> SourceJson:
+        return {
+            "number": self.number,
+            "document": self.document,
+            "title": self.title,
+            "section": self.section,
+            "page": self.page,
+            "quote": self.quote,
+            "score": self.score,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """How the turn ends: the words for the user and what they amount to."""
 
@@ -847,6 +895,8 @@ class Reply:
     """A pending intent that was turned down."""
     calls: tuple[ToolCall, ...] = ()
     """Calls that the client is to run now; their ids are ours."""
+    sources: tuple[AnswerSource, ...] = ()
+    """What the numbers in brackets stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -934,6 +984,18 @@ class PendingJson(TypedDict):
     expires_at: Annotated[str, TimeFormat()]
 
 
+class SourceJson(TypedDict):
+    """What a number in brackets, like [1], stands for: a passage of one of the tenant's documents."""
+
+    number: int
+    document: str
+    title: str
+    section: str
+    page: int | None
+    quote: str
+    score: float
+
+
 class TurnJson(TypedDict):
     """What the turn came to."""
 
@@ -943,6 +1005,7 @@ class TurnJson(TypedDict):
     reason_codes: list[ReasonCode]
     pending: PendingJson | None
     usage: UsageJson
+    sources: list[SourceJson]
 
 
 @dataclass(frozen=True, slots=True)
@@ -961,6 +1024,8 @@ class TurnResult:
     """The journal, for debug views; never part of `to_json`."""
     calls: tuple[ToolCall, ...] = ()
     """Calls that the client is to run now."""
+    sources: tuple[AnswerSource, ...] = ()
+    """What the numbers in brackets of the reply stand for."""
     lost: bool = False
     """What the turn came to is written down nowhere and nothing was changed: the message has to be sent again."""
 
@@ -981,4 +1046,5 @@ class TurnResult:
                 "expires_at": self.pending.expires_at.isoformat(),
             },
             "usage": self.usage.to_json(),
+            "sources": [one.to_json() for one in self.sources],
         }

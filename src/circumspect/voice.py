@@ -7,7 +7,6 @@ the beginning of what is stored.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,10 +21,10 @@ def _blanks(text: str) -> int:
 
 
 class Voice:
-    def __init__(self, say: Callable[[str], None], odd: re.Pattern[str] | None = None) -> None:
-        """`odd` finds names that are put in words before anybody reads them."""
+    def __init__(self, say: Callable[[str], None], find_odd: Callable[[str], object] | None = None) -> None:
+        """`find_odd` finds names that are put in words before anybody reads them."""
         self._say = say
-        self._odd = odd
+        self._find_odd = find_odd
         self._before = ""
         """What earlier drafts of this turn said."""
         self._spoken = ""
@@ -56,7 +55,7 @@ class Voice:
         return hear
 
     def _is_plain(self, sentence: str) -> bool:
-        return read_plain_words(sentence) == sentence and not (self._odd and self._odd.search(sentence))
+        return read_plain_words(sentence) == sentence and not (self._find_odd and self._find_odd(sentence))
 
     def _speak(self, sentence: str) -> None:
         if not self._spoken:

@@ -186,11 +186,22 @@ def _name_in_catalogue(parameter: str) -> str:
     return next((known for known, others in _OTHER_NAMES.items() if name in others), name)
 
 
-def find_odd_names(tools: Mapping[str, ToolSpec]) -> re.Pattern[str]:
-    """Names of tools and parameters that only machines use: `cancel_order`. Those that are plain words are left out."""
-    names = (name for spec in tools.values() for name in (spec.name, *spec.properties) if _ODD.search(name))
-    odd = join_patterns(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.compile(rf"`?(?<![\w@/.]){odd}(?![\w@])(?:\([^()]*\))?`?")
+def find_odd_name(text: str, tools: Mapping[str, ToolSpec]) -> re.Match[str] | None:
+    """The first name of a tool or parameter in the text that only machines use: `cancel_order`. Those that are plain
+    words are left out."""
+    odd = _find_odd_names(text, tools)
+    return odd.search(text) if odd else None
+
+
+def _find_odd_names(text: str, tools: Mapping[str, ToolSpec]) -> re.Pattern[str] | None:
+    """A pattern of those that stand in the text: a client may have brought thousands."""
+    if not _ODD.search(text):
+        return None
+    every = (name for spec in tools.values() for name in (spec.name, *spec.properties))
+    names = sorted((name for name in every if name in text and _ODD.search(name)), key=len, reverse=True)
+    if not names:
+        return None
+    return re.compile(rf"`?(?<![\w@/.]){join_patterns(map(re.escape, names))}(?![\w@])(?:\([^()]*\))?`?")
 
 
 def name_plainly(
@@ -202,7 +213,8 @@ def name_plainly(
         name = hit[0].strip("`").partition("(")[0]
         return title(name, tools[name], language, phrases(name)) if name in tools else label(name, language)
 
-    return find_odd_names(tools).sub(rename, text) if _ODD.search(text) else text
+    odd = _find_odd_names(text, tools)
+    return odd.sub(rename, text) if odd else text
 
 
 def show_value(value: Json, language: Language) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from circumspect.values import LANGUAGES
+from circumspect.wording import ask_for, label
 
 
 def test_every_tool_declares_its_effect_and_recovery(embedded):
@@ -22,6 +23,15 @@ def test_every_tool_can_be_said_in_every_language_and_described_to_a_model(embed
         assert set(spec.phrases) == set(LANGUAGES)
         assert spec.description
         assert "key" not in spec.properties
+
+
+def test_every_value_that_has_to_be_given_is_asked_for_in_words(embedded):
+    needed = {name for spec in embedded().tools.specs().values() for name in spec.required}
+    for language in LANGUAGES:
+        named = {name: label(name, language) for name in needed}
+        assert len(set(named.values())) == len(needed)
+        assert named["to"] != "to"
+        assert all(ask_for(name, language).endswith(("?", ".")) for name in needed)
 
 
 async def test_a_lead_is_qualified_booked_and_written_to(embedded):

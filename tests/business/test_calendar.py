@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, time
+from urllib.parse import urlsplit
 
 import pytest
+from tests.business import radicale_server
+from tests.business.breaking_proxy import BreakingProxy
 from tests.business.conftest import Office
 
 from circumspect.business import BusinessConfig, CalDav, business_tools
@@ -248,17 +251,34 @@ async def test_a_calendar_that_is_not_there_is_a_refusal(embedded):
     assert not isinstance(refused.value, ToolTimeout)
 
 
-async def test_a_calendar_that_breaks_off_leaves_the_outcome_open(embedded):
-    async def hang_up(reader, writer):
-        await reader.readuntil(b"\r\n\r\n")
-        writer.close()
-        await writer.wait_closed()
-
-    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
+async def test_a_calendar_that_breaks_off_leaves_the_outcome_open_only_where_something_was_to_be_changed(
+    embedded, calendar_url
+):
+    parts = urlsplit(calendar_url)
+    with BreakingProxy(f"{parts.scheme}://{parts.netloc}") as proxy:
+        server = CalDav(f"{proxy.url}{parts.path}", radicale_server.USER, radicale_server.PASSWORD)
+        proxy.mood = {"GET": "cut before"}
+        with pytest.raises(ToolError, match="nothing was changed") as refused:
+            await embedded(calendar=server).book(DAY, "10:00")
+        assert not isinstance(refused.value, ToolTimeout)
+        proxy.mood = {"PUT": "cut before"}
         with pytest.raises(ToolTimeout, match="not known"):
-            await embedded(calendar=CalDav(f"http://127.0.0.1:{port}/c/")).book(DAY, "10:00")
+            await embedded(calendar=server).book(DAY, "10:00")
+
+
+async def test_a_cancellation_that_cannot_be_ended_is_no_failure_and_ends_when_it_is_repeated(embedded, calendar_url):
+    parts = urlsplit(calendar_url)
+    with BreakingProxy(f"{parts.scheme}://{parts.netloc}") as proxy:
+        server = CalDav(f"{proxy.url}{parts.path}", radicale_server.USER, radicale_server.PASSWORD)
+        shop = embedded(calendar=server)
+        booked = (await shop.book(DAY, "10:00"))["booking_id"]
+        proxy.asked.clear()
+        proxy.mood, proxy.after = {"GET": "garbage"}, "PUT"
+        with pytest.raises(ToolTimeout, match="took the change"):
+            await shop.call("cancel_meeting", "k2", booking_id=booked)
+        proxy.mood = {}
+        assert (await shop.call("cancel_meeting", "k2", booking_id=booked))["status"] == "cancelled"
+        assert "10:00" in await shop.free(DAY)
 
 
 def test_mistakes_in_the_configuration_are_met_at_start(tmp_path):

@@ -11,26 +11,18 @@ import sys
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 from examples.clinic.serving import serve
 from tests.patience import PATIENCE
-
-from circumspect.errors import ConfigError
-from circumspect.web.browser.chromium import find_chromium
+from tests.web.browsing.till import has_chromium, serve_till
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "circumspect", "browse"]
 MANUAL = str(ROOT / "examples" / "clinic" / "manual.md")
 
 
-def _has_chromium() -> bool:
-    try:
-        return bool(find_chromium())
-    except ConfigError:
-        return False
-
-
-pytestmark = pytest.mark.skipif(not _has_chromium(), reason="NO BROWSER: run `make services` to test browse")
+pytestmark = pytest.mark.skipif(not has_chromium(), reason="NO BROWSER: run `make services` to test browse")
 
 
 def test_a_task_goes_through_a_pipe_and_leaves_a_record(tmp_path: Path) -> None:
@@ -46,6 +38,32 @@ def test_a_task_goes_through_a_pipe_and_leaves_a_record(tmp_path: Path) -> None:
     assert "Jaswanth Kumar was created" in steps[-1]["answer"]
     assert (tmp_path / "run" / "report.html").exists()
     assert len(list((tmp_path / "run").glob("step-*.png"))) == len(steps)
+
+
+def browse(folder: Path, *arguments: str, answers: str = "") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*COMMAND, *arguments], input=answers.encode(), cwd=folder, capture_output=True, timeout=2 * PATIENCE, check=False,
+    )  # fmt: skip
+
+
+def test_a_no_is_not_done_and_a_question_that_nobody_answers_waits(tmp_path: Path) -> None:
+    task = "Add patient Jaswanth Kumar, born 12 April 1980, phone 555-0134"
+    with serve(sign_in=False) as clinic:
+        refused = browse(tmp_path, clinic.url, task, "--documents", MANUAL, "--json", answers="no\n")
+        left = browse(tmp_path, clinic.url, "Add patient Jaswanth", "--documents", MANUAL, "--json")
+        there = httpx.get(f"{clinic.url}/api/patients", timeout=PATIENCE).text
+    assert (refused.returncode, left.returncode) == (1, 3), refused.stderr + left.stderr
+    assert "Jaswanth" not in there
+
+
+def test_a_search_of_ones_own_on_loopback_is_asked(tmp_path: Path) -> None:
+    """The address was typed by whoever sits at the terminal, as the documentation has it."""
+    with serve_till({"/": "<h1>Clinic</h1>"}) as till:
+        ran = browse(
+            tmp_path, till.url, "How do I register a new patient?", "--search", f"searxng:{till.url}", "--json"
+        )
+    assert ran.returncode != 2, ran.stderr
+    assert any(path.startswith("/search?q=") for path in till.asked), till.asked
 
 
 def test_an_address_that_does_not_answer_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:

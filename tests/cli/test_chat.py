@@ -29,7 +29,7 @@ def test_three_lines_ask_for_the_number_then_for_a_yes_then_act(chat, tenant):
 
 def test_a_turn_as_json_has_just_these_fields(chat):
     (turn,) = chat("cancel order 12345").turns
-    assert sorted(turn) == ["outcome", "pending", "reason_codes", "reply", "turn_id", "usage"]
+    assert sorted(turn) == ["outcome", "pending", "reason_codes", "reply", "sources", "turn_id", "usage"]
     assert sorted(turn["pending"]) == ["arguments", "expires_at", "hash", "intent_id", "kind", "tool"]
     assert sorted(turn["usage"]) == [
         "context_rounds", "cost_usd", "critiques", "estimated", "input_tokens", "mode", "model_calls", "output_tokens",

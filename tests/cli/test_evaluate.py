@@ -81,10 +81,12 @@ def test_a_criterion_has_the_time_it_is_given(run: Run) -> None:
     assert "No verdict within 1 seconds." in ran.out
 
 
-def test_a_model_that_fails_is_told_even_though_the_heuristic_answers(run: Run) -> None:
+def test_a_model_that_fails_is_told_and_nobody_answers_in_its_name(run: Run) -> None:
     given = ("evaluate", "early.json", "policy.md", "--criteria", "criteria.yaml", "--only", "K-1")
     ran = run(*given, "--model", "openai:x@http://127.0.0.1:1/v1")
-    assert ran.code == 0
+    assert ran.code == 3
+    assert "? UNCERTAIN 0.00  K-1  MODEL_FAILED" in ran.out
+    assert "within 30 days after the last day" in ran.out
     assert "The model failed on 1 of 1" in ran.err
     assert "did not answer" in ran.err
 

@@ -20,6 +20,7 @@ TENANT = {
         "version": 1,
         "tools": {
             "get_order_status": {"effect": "read"},
+            "add_note": {"effect": "write"},
             "cancel_order": {"effect": "destructive"},
             "delete_account": {"effect": "destructive", "deny": "Accounts are closed by letter only."},
         },

@@ -41,6 +41,23 @@ def test_what_the_client_asks_of_the_model_reaches_it(client, upstream: Upstream
     assert sent.items() <= upstream.asked[0].items()
 
 
+def test_what_makes_no_difference_is_taken_and_named(client, upstream: Upstream):
+    upstream.plays(Answer("Hello."))
+    harmless = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}, "top_k": 5}
+    raw = client.messages.with_raw_response.create(
+        model=MODEL, max_tokens=500, messages=[{"role": "user", "content": "hello"}], extra_body=harmless
+    )
+    assert raw.headers["x-circumspect-ignored"] == "context_management, top_k"
+    assert raw.parse().content[0].text == "Hello."
+
+
+def test_a_choice_of_a_tool_that_is_not_there_is_refused(client, upstream: Upstream):
+    upstream.plays(Answer("Hello."))
+    with pytest.raises(anthropic.UnprocessableEntityError, match="get_odrer"):
+        ask(client, "where is order 12345?", tools=TOOLS, tool_choice={"type": "tool", "name": "get_odrer"})
+    assert not upstream.asked
+
+
 @pytest.mark.parametrize(
     ("choice", "sent"),
     [

@@ -144,6 +144,27 @@ def test_only_allowed_tools_are_offered(client: openai.OpenAI, upstream: Upstrea
     assert offered == {"get_order_status"} or limited
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"type": "function", "function": {"name": "get_odrer"}},
+        {
+            "type": "allowed_tools",
+            "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "get_odrer"}}]},
+        },
+    ],
+)
+def test_a_choice_of_a_tool_that_is_not_there_is_refused(
+    client: openai.OpenAI, upstream: Upstream, choice: Any
+) -> None:
+    """To the model it would be a demand for any tool at all."""
+    upstream.plays(Answer("Hello."))
+    for more in ({"tools": TOOLS}, {}):
+        with pytest.raises(openai.UnprocessableEntityError, match="get_odrer"):
+            ask(client, messages=WHERE, tool_choice=choice, **more)
+    assert not upstream.asked
+
+
 def test_one_call_at_a_time_is_one_call(client: openai.OpenAI, upstream: Upstream) -> None:
     looks = (
         Call("get_order_status", '{"order_id": "12345"}', "a"),

@@ -93,6 +93,34 @@ def test_a_call_that_needs_a_yes_is_a_question_and_the_yes_is_bound_to_it(agent:
     assert upstream.asked == []
 
 
+NOTE = {
+    "type": "function",
+    "function": {
+        "name": "add_note",
+        "description": "Write a note on an account.",
+        "parameters": {
+            "type": "object",
+            "properties": {"account_id": {"type": "string"}, "text": {"type": "string"}},
+            "required": ["account_id", "text"],
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("account", ["ACC-99917", "998123"])
+def test_a_value_that_nobody_gave_is_asked_for_whoever_the_agent_is(agent: Agent, account: str) -> None:
+    made_up = agent.say("make a note on ACC-100: hi", call("add_note", account_id=account, text="hi"), tools=[NOTE])
+    assert made_up.tool_calls is None
+    right = agent.say("make a note on ACC-100: hi", call("add_note", account_id="ACC-100", text="hi"), tools=[NOTE])
+    assert json.loads(right.tool_calls[0].function.arguments) == {"account_id": "ACC-100", "text": "hi"}
+
+
+def test_an_invented_value_is_asked_for_and_no_yes_is_wanted_to_it(agent: Agent) -> None:
+    asked = agent.say("cancel my order please", call("cancel_order", order_id="7719"), tools=TOOLS)
+    assert asked.tool_calls is None
+    assert "7719" not in asked.content
+
+
 def test_a_read_call_is_handed_out_and_its_result_goes_to_the_model_in_its_role(
     agent: Agent, upstream: Upstream
 ) -> None:

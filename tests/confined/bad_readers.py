@@ -19,6 +19,10 @@ def echo(data: bytes, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {"length": len(data), "facts": dict(facts), "process": os.getpid()}
 
 
+def spell(data: bytes, facts: Mapping[str, Any]) -> str:
+    return ascii(dict(facts))
+
+
 def allocate(data: bytes, facts: Mapping[str, Any]) -> None:
     kept = []
     while True:

@@ -54,6 +54,11 @@ def test_a_reader_that_goes_astray_is_ended_in_words_and_replaced(reader, proble
     assert ask("echo")["length"] == 3
 
 
+def test_facts_arrive_as_they_were_said_however_odd():
+    odd = {"name": "half \ud800", "number": 10**30, "nested": [{"\x00": 1e300}]}
+    assert ask("spell", **odd) == ascii(odd)
+
+
 def test_what_the_asking_process_takes_stays_flat_while_a_reader_takes_all_it_can_get():
     own = psutil.Process()
     ask("echo")

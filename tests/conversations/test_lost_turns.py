@@ -1,5 +1,7 @@
 """What a turn came to and could not be stored is no answer: the message has to be sent again, and is then answered."""
 
+import asyncio
+
 import pytest
 
 from circumspect import Agent, tool
@@ -33,8 +35,9 @@ def break_store(monkeypatch, store, *names):
 
 
 async def send_again(agent, store):
-    """When the conversation that the lost turn held is free again."""
-    await store.tx(lambda connection: connection.exec_driver_sql("UPDATE conversations SET lease_token = NULL"))
+    """At once: the lost turn let its conversation go, and nobody waits until its lease has run out."""
+    lease = "SELECT lease_token FROM conversations"
+    assert await store.tx(lambda connection: connection.exec_driver_sql(lease).scalar_one()) is None
     return await agent.turn(WISH, key="k")
 
 
@@ -59,6 +62,20 @@ async def test_a_failure_that_is_not_stored_is_no_answer(tmp_path, monkeypatch):
         assert (told.outcome, told.lost) == ("failed", True)
         again = await send_again(agent, store)
     assert (again.outcome, again.lost) == ("asked", False)
+
+
+async def test_a_store_that_does_not_answer_keeps_nobody_waiting(tmp_path, monkeypatch):
+    monkeypatch.setattr("circumspect.steps.record.LET_GO_SECONDS", 0.01)
+
+    async def hang(*args):
+        await asyncio.Event().wait()
+
+    agent, store = await open_shop(tmp_path, "always")
+    async with agent:
+        break_store(monkeypatch, store, "close_turn")
+        monkeypatch.setattr(store, "give_back", hang)
+        told = await agent.turn(WISH, key="k")
+    assert told.lost
 
 
 async def test_a_failure_that_is_stored_is_one(tmp_path):

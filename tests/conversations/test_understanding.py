@@ -10,6 +10,7 @@ from circumspect.guardian import GuardianUnavailable
 from circumspect.knowledge.read_document import read_document
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.reasons import ReasonCode
+from circumspect.stores.measures import list_measures
 from circumspect.values import Business, Faq
 
 BUSINESS = Business(
@@ -23,6 +24,9 @@ GUIDE = read_document(
 )
 TERMS = read_document(
     b"# Terms\n\n## Cancelling\nYou can cancel a course until 14 days before it begins.\n", "terms.md"
+)
+REFUNDS = read_document(
+    b"# Terms\n\n## Refunds\nA refund is paid until 14 days before a course begins.\n", "refunds.md"
 )
 
 
@@ -108,8 +112,39 @@ async def test_thanks_cost_no_model_call_and_no_search(school):
     assert any(one.meta.get("saved") for one in await inside(chat))
 
 
+async def count_saved(chat) -> int:
+    """As the usage page counts them."""
+    store = (await chat.agent.open()).ports.store
+    found = await store.tx(list_measures, frozenset({chat.agent.tenant.id}), f"{chat.clock.now():%Y-%m}")
+    return sum(one.searches_saved for one in found)
+
+
+async def test_a_search_that_was_not_needed_is_counted_and_comes_after_every_other_reason(school):
+    chat = school(says("You are welcome."), documents=[TERMS])
+    thanked = await chat.user("thanks, that helps!").is_answered("welcome")
+    assert thanked.reason_codes[-1] == ReasonCode.SEARCH_SAVED
+    assert await count_saved(chat) == 1
+
+
+@pytest.mark.parametrize("profile", ["service", "guided"])
+async def test_a_search_that_was_made_is_not_saved(school, profile):
+    chat = school(analysis(), says("Until 14 days before. [1]"), documents=[TERMS], profile=profile)
+    turn = await chat.user("how do I cancel a course?").is_answered("14 days")
+    assert ReasonCode.SEARCH_SAVED not in turn.reason_codes
+    assert await count_saved(chat) == 0
+
+
+async def test_who_is_handed_over_saved_no_search(school):
+    chat = school(documents=[TERMS])
+    turn = await chat.user("I demand a full refund and compensation, or I will sue").is_escalated(
+        ReasonCode.SENSITIVE_TOPIC
+    )
+    assert ReasonCode.SEARCH_SAVED not in turn.reason_codes
+    assert await count_saved(chat) == 0
+
+
 async def test_a_demand_goes_to_a_person_and_a_question_about_it_does_not(school):
-    chat = school(analysis(), says("Until 14 days before."), documents=[TERMS])
+    chat = school(analysis(subqueries=["refund policy"]), says("Until 14 days before."), documents=[REFUNDS])
     await chat.user("I demand a full refund and compensation, or I will sue").is_escalated(ReasonCode.SENSITIVE_TOPIC)
     await chat.user("what is your refund policy?").is_answered("14 days")
 

@@ -27,17 +27,22 @@ def drawn_steps() -> list[str]:
 
 
 class Flow:
-    """The steps that `run_turn` comes to, in the order of the source, whichever of its own functions calls them."""
+    """The steps that `run_turn` comes to, in the order of the source, whichever of its own functions calls them, and
+    whichever method of the turn."""
 
     @cached_property
-    def tree(self) -> ast.Module:
+    def order(self) -> ast.Module:
         return ast.parse((ROOT / "src" / "circumspect" / "pipeline.py").read_text("utf-8"))
 
     @cached_property
+    def given(self) -> ast.Module:
+        return ast.parse((ROOT / "src" / "circumspect" / "turn.py").read_text("utf-8"))
+
+    @cached_property
     def functions(self) -> dict[str, ast.AST]:
-        """Its own: functions by name, methods by name with a dot before it."""
-        (turn,) = (node for node in self.tree.body if isinstance(node, ast.ClassDef))
-        own = {node.name: node for node in self.tree.body if isinstance(node, ast.AsyncFunctionDef)}
+        """Its own: functions by name, methods of the turn by name with a dot before it."""
+        (turn,) = (node for node in self.given.body if isinstance(node, ast.ClassDef))
+        own = {node.name: node for node in self.order.body if isinstance(node, ast.AsyncFunctionDef)}
         return own | {
             f".{node.name}": node for node in turn.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         }
@@ -47,7 +52,7 @@ class Flow:
         """The imported functions that are a step, each with its name."""
         imported = {
             name.name: node.module.removeprefix(STEPS)
-            for node in self.tree.body
+            for node in (*self.order.body, *self.given.body)
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(STEPS)
             for name in node.names
         }

@@ -82,6 +82,7 @@ async def _warm_up(folder: Path) -> None:
         await agent.turn(words, conversation="warm")
     await agent.close()
     app = create_app(Settings(database=f"sqlite:///{folder}/warm.db"))
+    app.openapi()
     uvicorn.Config(app, log_config=None, ws="none", lifespan="on").load()
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app)

@@ -10,6 +10,10 @@ import pytest
 from tests.faults.killing import LEASES, Kills, asked_and_said_yes, killed_everywhere
 from tests.faults.shops import RECOVERIES
 from tests.faults.site import Site
+from tests.patience import ENDURANCE
+
+pytestmark = pytest.mark.timeout(ENDURANCE)
+"""Each kill is followed by the start of a worker, which takes a second or two of computing."""
 
 
 def died_around(kills: Kills, *writes: str) -> bool:

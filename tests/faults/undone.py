@@ -14,13 +14,13 @@ UNDONE = "FAULTS_UNDONE"
 
 def _say_what_is_not_stored() -> None:
     """A reply is said as it was drafted, whether or not what it promises could be stored."""
-    from circumspect import pipeline
+    from circumspect import turn
     from circumspect.steps import record as step
 
     async def record(reply: Any, fail: Any, *rest: Any) -> Any:
         return replace(await step.record(reply, lambda: reply, *rest), lost=False)
 
-    pipeline.record = record  # type: ignore[attr-defined]
+    turn.record = record  # type: ignore[attr-defined]
 
 
 def _believe_a_second_refusal() -> None:

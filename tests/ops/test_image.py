@@ -17,13 +17,15 @@ from pathlib import Path
 
 import pytest
 from tests.load_balancer import free_port
-from tests.ops.containerfile import ROOT, Instruction, read_containerfile, read_environment
+from tests.ops.containerfile import ROOT, Instruction, read_containerfile, read_environment, read_instructions
 from tests.patience import ENDURANCE, PATIENCE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(ENDURANCE + PATIENCE)]
 
 OURS = ("build", "data", "etc", "tmp", "opt", "proc", "dev")
 """Folders that the root has for itself; all others are this machine's, read-only."""
+SHELL = ["/bin/sh", "-c"]
+"""What a stage begins with."""
 
 
 def prepare_root(root: Path) -> list[str]:
@@ -80,17 +82,40 @@ def copy_sources(one: Instruction, folder: Path) -> None:
 
 
 def list_steps(image: list[Instruction], root: Path) -> list[str]:
-    """One command for each RUN, in the folder that it would run in. What is copied from here is copied at once."""
-    folder, steps = "/", []
+    """One command for each RUN, in the folder and by the shell that it would run in. What is copied from here is copied
+    at once."""
+    folder, shell, steps = "/", SHELL, []
     for one in image:
-        if one.name == "WORKDIR":
+        if one.name == "FROM":
+            folder, shell = "/", SHELL
+        elif one.name == "SHELL":
+            shell = one.read_list()
+        elif one.name == "WORKDIR":
             folder = one.text
         elif one.name == "COPY" and not one.flags:
             copy_sources(one, root / folder.lstrip("/"))
         elif one.name == "RUN":
             command = f"cd {folder} && {one.text}"
-            steps.append(f"chroot {root} /bin/sh -ec {shlex.quote(command)}")
+            steps.append(shlex.join(["chroot", str(root), *shell, command]))
     return steps
+
+
+def test_each_step_runs_in_the_shell_and_folder_of_its_stage(tmp_path: Path):
+    said = """
+    FROM a AS build
+    WORKDIR /build
+    RUN one
+    SHELL ["/bin/bash", "-o", "pipefail", "-c"]
+    RUN two | three
+    FROM a
+    RUN four
+    """
+    in_root = f"chroot {tmp_path}"
+    assert list_steps(read_instructions(said), tmp_path) == [
+        f"{in_root} /bin/sh -c 'cd /build && one'",
+        f"{in_root} /bin/bash -o pipefail -c 'cd /build && two | three'",
+        f"{in_root} /bin/sh -c 'cd / && four'",
+    ]
 
 
 def is_permitted() -> bool:

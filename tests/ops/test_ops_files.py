@@ -13,11 +13,13 @@ import yaml
 from tests.ops.containerfile import OPS, ROOT, read_containerfile, read_environment
 
 from circumspect.server.config import CONFIG_VARIABLE, Settings, find_secrets, read
+from circumspect.server.log_export import LagCollector
 from circumspect.server.metrics import BacklogCollector, Metrics
+from circumspect.stores.log_exporting import ExportLag
 
 FILES = sorted(path for path in OPS.rglob("*") if path.is_file())
 SECRETS = set(find_secrets())
-OF_PROMETHEUS = {"le", "instance", "namespace", "pod"}
+OF_PROMETHEUS = {"le", "job", "instance", "namespace", "pod"}
 
 
 def manifest(name: str) -> Any:
@@ -146,7 +148,7 @@ def test_probes_ask_at_paths_that_exist():
     assert set(asked.values()) <= paths.keys()
     assert manifest("monitoring/service-monitor.yaml")["spec"]["endpoints"][0]["path"] in paths
     health = next(one for one in read_containerfile() if one.name == "HEALTHCHECK")
-    assert "'/healthz'" in health.text
+    assert health.text.endswith('CMD ["circumspect", "health"]')
     assert not re.search(r"\b(curl|wget)\b", health.text)
 
 
@@ -168,9 +170,18 @@ def test_the_image_runs_as_nobody_in_particular_and_holds_no_secret():
         if one.name in ("ENV", "ARG"):
             assert not re.search(r"secret|token|password|key", one.text, re.I), one.text
         assert one.name != "ADD"
-    installs = [one.text for one in image if "pip install" in one.text]
+    installs = [words for one in image for words in one.text.split("pip install")[1:]]
     assert installs
-    assert all("--constraint constraints.txt" in text for text in installs)
+    assert all(words.startswith(" --require-hashes ") for words in installs)
+
+
+def test_everything_that_is_pinned_has_a_hash_and_names_no_place():
+    pinned = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    text = (ROOT / "hashes.txt").read_text("utf-8")
+    hashed = dict(re.findall(r"^(\S.*?) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text, re.M))
+    assert list(hashed) == pinned, "run `make hashes`"
+    assert "".join(f"{line} \\\n{hashes}" for line, hashes in hashed.items()) == text
+    assert "://" not in text
 
 
 def test_the_builder_is_sent_what_the_image_copies_and_nothing_else():
@@ -230,7 +241,8 @@ def exported() -> dict[str, set[str]]:
         labels, kind, name = set(metric._labelnames), metric._type, metric._name
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}.get(kind, ("",))
         found |= {f"{name}{ending}": labels for ending in endings}
-    for family in BacklogCollector(0, 0, 0, {"open": 0}, 0).collect():
+    lag = LagCollector({"syslog": ExportLag(0, 0.0, 0)})
+    for family in (*BacklogCollector(0, 0, 0, {"open": 0}, 0).collect(), *lag.collect()):
         found[family.name] = {label for sample in family.samples for label in sample.labels}
     return found
 
@@ -279,12 +291,15 @@ def test_every_metric_of_the_server_is_on_the_dashboard_or_is_about_web_pages():
 
 
 def test_what_the_database_knows_is_not_added_up_over_servers():
-    gauges = {family.name for family in BacklogCollector(0, 0, 0, {}, 0).collect()}
+    lag = LagCollector({"syslog": ExportLag(0, 0.0, 0)})
+    gauges = {family.name for family in (*BacklogCollector(0, 0, 0, {}, 0).collect(), *lag.collect())}
     board = json.loads((OPS / "grafana" / "circumspect.json").read_text("utf-8"))
-    for panel in board["panels"]:
-        for target in panel.get("targets", ()):
-            if gauges & set(re.findall(r"circumspect_\w+", target["expr"])):
-                assert target["expr"].startswith("max"), target["expr"]
+    panels = [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+    groups = yaml.safe_load((OPS / "alerts.yaml").read_text("utf-8"))["groups"]
+    alerts = [rule["expr"] for group in groups for rule in group["rules"]]
+    for query in (*panels, *alerts):
+        if gauges & set(re.findall(r"circumspect_\w+", query)):
+            assert query.startswith("max by (job" if query in alerts else "max"), query
 
 
 def test_every_alert_is_tried():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import tomllib
 from importlib import resources
 from importlib.metadata import distribution
 
@@ -13,13 +15,23 @@ from scripts.sbom import describe_installation, find_packages
 from tests.ops.containerfile import ROOT, read_containerfile
 
 EXTRAS = next(
-    found[1].split(",") for one in read_containerfile() if (found := re.search(r"'\.\[([\w,-]+)\]'", one.text))
+    found[1].split(",") for one in read_containerfile() if (found := re.search(r"circumspect\[([\w,-]+)\] @", one.text))
 )
+
+MODULES = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["hooks"]["custom"][
+    "modules"
+]
 
 
 @pytest.fixture(scope="module")
 def bill():
     return describe_installation(EXTRAS)
+
+
+@pytest.fixture(scope="module")
+def installed(bill):
+    """Those that are installed as packages, not packed into ours."""
+    return [one for one in bill["components"] if one["bom-ref"] == one["purl"]]
 
 
 def test_it_keeps_to_the_schema_of_cyclonedx(bill):
@@ -36,8 +48,8 @@ def test_it_keeps_to_the_schema_of_cyclonedx(bill):
         jsonschema.Draft7Validator(schemas["bom-1.6"], registry=registry).validate(bill | {"components": [{}]})
 
 
-def test_it_has_what_the_extras_bring_and_no_tool_of_ours(bill):
-    names = {one["name"] for one in bill["components"]}
+def test_it_has_what_the_extras_bring_and_no_tool_of_ours(installed):
+    names = {one["name"] for one in installed}
     assert names >= {
         "pydantic",
         "pydantic-core",
@@ -49,13 +61,24 @@ def test_it_has_what_the_extras_bring_and_no_tool_of_ours(bill):
         "cryptography",
     }
     assert not names & {"pytest", "mypy", "ruff", "circumspect", "langchain"}
-    assert all(one["version"] == distribution(one["name"]).version for one in bill["components"])
+    assert all(one["version"] == distribution(one["name"]).version for one in installed)
 
 
-def test_every_package_in_it_is_pinned(bill):
+def test_it_has_what_the_build_packs_into_our_wheel(bill):
+    packed = {one["purl"]: one for one in bill["components"] if one["bom-ref"] != one["purl"]}
+    assert {purl.rpartition("@")[0] for purl in packed} > {"pkg:pypi/lucide", "pkg:npm/%40codemirror/view"}
+    view = packed[f"pkg:npm/%40codemirror/view@{MODULES['@codemirror/view']['version']}"]
+    integrity = base64.b64encode(bytes.fromhex(view["hashes"][0]["content"])).decode()
+    assert f"sha512-{integrity}" == MODULES["@codemirror/view"]["integrity"]
+    assert len(packed) == len(MODULES) + 2, "htmx and the icons"
+    ours = next(one for one in bill["dependencies"] if one["ref"] == bill["metadata"]["component"]["bom-ref"])
+    assert {one["bom-ref"] for one in packed.values()} <= set(ours["dependsOn"])
+
+
+def test_every_package_in_it_is_pinned(installed):
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     pinned = {canonicalize_name(line.partition("==")[0]) for line in lines}
-    assert {one["name"] for one in bill["components"]} <= pinned
+    assert {one["name"] for one in installed} <= pinned
 
 
 def test_the_same_packages_give_the_same_list(bill):

@@ -105,6 +105,7 @@ NEEDS = {
     "experiments": (["experiments", "list"], SERVER),
     "prompts": (["prompts", "list"], SERVER),
     "serve": (["serve"], SERVER),
+    "health": (["health"], None),
     "apply": (["apply", "policy.yaml"], SERVER),
     "tenants": (["tenants", "list"], SERVER),
     "tools": (["tools", "seen", "shop"], SERVER),

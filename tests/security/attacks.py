@@ -45,9 +45,29 @@ def _say(client: httpx.Client, text: str, at: int) -> httpx.Response:
     return client.post(f"/v1/conversations/attack-{at}/messages", json={"content": text})
 
 
+def _talk(client: httpx.Client, length: int, at: int) -> httpx.Response:
+    said = [
+        {"role": role, "content": content}
+        for turn in range(length)
+        for role, content in (("user", f"{at}: cancel order {turn}, please. " * 6), ("assistant", "Which one? " * 20))
+    ]
+    schema = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
+    body = {"messages": [*said, {"role": "user", "content": "cancel order 12345"}], "tools": _tools(schema)}
+    return client.post("/v1/chat/completions", json={"model": "circumspect", **body})
+
+
 def _page(client: httpx.Client, html: str) -> httpx.Response:
     body = {"query": "Click the first button", "url": "https://shop.example/", "page": {"html": html}}
     return client.post("/v1/agent/interact", json=body)
+
+
+SAID = "cancel order refund please my the and not yes no 12345 €12.50 tomorrow 2026-11-18 monday blue shirt size "
+
+
+def _rule(client: httpx.Client, value: object, at: int, said: str = SAID * 1_000) -> httpx.Response:
+    call = {"tool": "cancel_order", "arguments": {"order_id": value}}
+    body = {"call": call, "conversation": f"ruled-{at}", "messages": [{"role": "user", "content": said}]}
+    return client.post("/v1/rulings", json=body)
 
 
 ATTACKS: dict[str, Send] = {
@@ -59,10 +79,17 @@ ATTACKS: dict[str, Send] = {
     "a message of spaces": lambda client, at: _say(client, "a" + " " * 19_900 + "b", at),
     "a message of line breaks": lambda client, at: _say(client, "a" + "\n" * 19_900 + "b", at),
     "a message of quotation marks": lambda client, at: _say(client, '"' + " " * 19_900, at),
+    "a message of a thousand wishes": lambda client, at: _say(client, f"{at} " + "cancel order 12345. " * 990, at),
+    "a message of wishes in one sentence": lambda client, at: _say(client, f"{at} " + "לבטל הזמנה 12345 " * 1_150, at),
+    "a message of half a date": lambda client, at: _say(client, f"{at}a" + "2026-" * 3_970 + "b", at),
+    "a talk of many wishes": lambda client, at: _talk(client, 200, at),
     "an id of hex letters": lambda client, at: _page(client, f"<button id='{HEX}{at}'>Go</button>"),
     "another large schema every time": lambda client, at: _chat(
         client, {"type": "object", "properties": {f"p{at}_{n}": {"type": "string"} for n in range(1_500)}}
     ),
+    "a ruling of many values": lambda client, at: _rule(client, [f"no. {at} {n}" for n in range(4_900)], at),
+    "a ruling over a long talk": lambda client, at: _rule(client, "12345", at, SAID * 4_000),
+    "a reply of one sentence": lambda client, at: client.post("/v1/replies/check", json={"text": f"{at} " + SAID * 900}),
 }  # fmt: skip
 
 
@@ -73,6 +100,8 @@ class AttackReport:
     statuses: list[int] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
     """Of `/healthz`, in seconds, one after the other."""
+    held: float = 0.0
+    """Seconds of computing between two signs of the event loop, at most."""
 
 
 def attack(fortress: Fortress, name: str, times: int, pause: float = 0.1) -> AttackReport:
@@ -87,6 +116,7 @@ def attack(fortress: Fortress, name: str, times: int, pause: float = 0.1) -> Att
                 found.waits.append(time.perf_counter() - begun)
                 over.wait(0.02)
 
+    begun = time.monotonic()
     asking = threading.Thread(target=ask)
     asking.start()
     try:
@@ -97,4 +127,5 @@ def attack(fortress: Fortress, name: str, times: int, pause: float = 0.1) -> Att
     finally:
         over.set()
         asking.join()
+    found.held, _ = fortress.find_held_longest(begun)
     return found

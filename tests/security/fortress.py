@@ -48,6 +48,7 @@ class Fortress:
             "CIRCUMSPECT_RATE_PER_MINUTE": "1000000",
             "CIRCUMSPECT_LOG_LEVEL": "debug",
             "CIRCUMSPECT_DRAIN_SECONDS": "2",
+            "LOOP_TIMES": str(folder / "loop.times"),
             **environment,
         }
 
@@ -55,8 +56,8 @@ class Fortress:
         self._log = (self.folder / "stderr.log").open("wb")
         self._out = (self.folder / "stdout.log").open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "circumspect", "serve", "--demo", "--port", "0"],
-            cwd=self.folder, env={**self.environment, "PYTHONPATH": str(ROOT)}, stdout=self._out, stderr=self._log,
+            [sys.executable, "-m", "tests.security.timed_serve", "serve", "--demo", "--port", "0"],
+            cwd=self.folder, env={**self.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}, stdout=self._out, stderr=self._log,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         found = wait_until(self._listens, problem=self.log)
@@ -108,6 +109,13 @@ class Fortress:
     def lines(self) -> list[dict[str, Any]]:
         """The log as what it claims to be: one JSON object a line."""
         return [json.loads(line) for line in self.log().splitlines()]
+
+    def find_held_longest(self, since: float) -> tuple[float, float]:
+        """How long the event loop was kept from everybody since then (`time.monotonic`), in seconds of computing, and on
+        the wall in that moment."""
+        file = self.folder / "loop.times"
+        lines = [tuple(map(float, line.split())) for line in file.read_text().splitlines()] if file.exists() else []
+        return max(((computed, wall) for at, computed, wall in lines if at >= since), default=(0.0, 0.0))
 
     def connect(self) -> socket.socket:
         return socket.create_connection(self.address, timeout=PATIENCE)

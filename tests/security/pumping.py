@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any
 
 FILLERS = (" ", "\t", "\n", "a", "A", "0", "f", "-", "_", ".", ",", "[", "(", "<", "{", '"', "'", "`", "*", "=", "/", "\\",
-           "!", "#", "א", "я", "ß", "€", "a ", "1 ", "1,", "a.", "a-", "1.", "[[", "](", "](a", "\r\n", "ab", "a1", "́")  # fmt: skip
+           "!", "#", "א", "я", "ß", "€", "a ", "1 ", "1,", "a.", "a-", "1-", "1.", "a@", "[[", "](", "](a", "\r\n", "ab", "a1", "́")  # fmt: skip
 ENDINGS = ("", "\0", "!\n", "x")
 SMALL, LARGE = 300, 1_200
 """Characters of the first two looks at a pump. What is linear takes at most four times as long on the second."""

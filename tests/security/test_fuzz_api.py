@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from tests.security.fuzz_api import fuzz
 
-ANSWERS = {"/sound": 200, "/broken": 500}
+ANSWERS = {"/sound": 200, "/broken": 500, "/silent": 418}
 DESCRIPTION = {
     "openapi": "3.1.0",
-    "info": {"title": "two operations", "version": "1"},
+    "info": {"title": "three operations", "version": "1"},
     "paths": {
         path: {"get": {"operationId": path[1:], "responses": {"200": {"description": "well"}}}} for path in ANSWERS
     },
@@ -49,6 +49,16 @@ def url() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.parametrize(("operation", "holds"), [("sound", True), ("broken", False)])
-def test_a_server_error_fails_it_and_nothing_else_does(url: str, tmp_path: Path, operation: str, holds: bool) -> None:
-    assert fuzz(url, tmp_path, "a-token", [operation], examples=3) is holds
+@pytest.mark.parametrize(("operation", "holds"), [("sound", True), ("broken", False), ("silent", False)])
+def test_a_server_error_fails_it_and_so_does_a_status_that_nobody_told_of(
+    url: str, tmp_path: Path, operation: str, holds: bool
+) -> None:
+    found = fuzz(url, tmp_path, "a-token", [operation], examples=3)
+    assert found.held is holds
+    assert found.operations == 1
+    assert found.requests > 0
+
+
+def test_it_ends_when_its_time_is_over_and_has_sent_to_everything(url: str, tmp_path: Path) -> None:
+    found = fuzz(url, tmp_path, "a-token", [one[1:] for one in ANSWERS], examples=1_000_000_000, seconds=3)
+    assert found.operations == len(ANSWERS)

@@ -35,7 +35,7 @@ PAYLOADS = {
     "json": '{"$gt": ""}',
     "shell": "$(touch pwned)`touch pwned`; touch pwned |",
 }
-KINDS = re.compile(r"application/(json|x-ndjson)|text/(event-stream|plain)")
+KINDS = re.compile(r"application/(json|scim\+json|x-ndjson)|text/(event-stream|plain)")
 """What no browser takes for a page."""
 SKIPPED = {"delete_session": "it would end the sign-in that the test knocks with"}
 

@@ -25,6 +25,7 @@ KNOWN_BAD = {
     "white space at the end": (r"\s+$", "sub"),
     "brackets that nobody closes": (r"\[[^\]]*\]\(", "finditer"),
     "a lookahead from every place": (r"a(?=.*b)", "finditer"),
+    "a value that is read to its end from every dash": (r"(?<!\w)(?>\w*\d[\w-]*)\s+stays", "sub"),
     "a comment that nobody closes": (r"(?s)/\*.*?\*/", "sub"),
 }
 KNOWN_GOOD = {

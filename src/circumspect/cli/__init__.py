@@ -32,6 +32,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "experiments": ("experiments:experiments", "Try another configuration on a share of the conversations."),
     "prompts": ("prompts:prompts", "Versions of the words that models see: list, compare, add."),
     "serve": ("serve:serve", "Serve the HTTP API: chat, OpenAI-compatible endpoint, operators' work."),
+    "health": ("health:health", "Is the server on this machine alive, or ready? For health checks."),
     "apply": ("apply:apply", "Create or update tenants from files."),
     "tenants": ("tenants:tenants", "List tenants, or show one as a file."),
     "tools": ("tools:tools", "Tools that clients bring along: see them, declare them."),

@@ -59,6 +59,7 @@ class BacktestOptions:
     database: str
     since: datetime | None
     limit: int | None
+    against: Path | None
     verify: Path | None
     tools: Path | None
     as_json: bool
@@ -71,6 +72,7 @@ class BacktestOptions:
 @default_database_option("SQLite file or postgresql:// URL with the conversations. Nothing is written to it.")
 @since_option("Only what was decided since then.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many conversations of a tenant, the newest.")
+@click.option("--against", type=FILE, help="Compare with this policy; without it, with the one that is in force.")
 @click.option("--verify", type=FILE, help="The policy they were played under: is what it decided then decided again?")
 @click.option("--tools", type=FILE, help="Tool definitions (JSON), for tenants whose tools the database does not know.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a flip, and a summary at the end.")
@@ -95,11 +97,12 @@ def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
     wanted, summary = BacktestOptions(**options), BacktestSummary()
     if not wanted.as_json:
         import rich.console  # noqa: F401  what cannot be shown is not worth hours of work
-    incomplete = _run(wanted, summary)
+    order = asyncio.run(_order(wanted))
+    incomplete = _run(order, wanted, summary)
     if wanted.as_json:
         click.echo(compact(summary.to_json()))
     else:
-        _report(summary, wanted)
+        _report(summary, wanted, order)
     if incomplete:
         raise incomplete
     sys.exit(1 if any(_has(kind, summary) for kind in fail_on) else 0)
@@ -120,12 +123,12 @@ def _has(kind: str, summary: BacktestSummary) -> bool:
     return bool(summary.flips)
 
 
-def _run(wanted: BacktestOptions, summary: BacktestSummary) -> CircumspectError | None:
+def _run(order: BacktestOrder, wanted: BacktestOptions, summary: BacktestSummary) -> CircumspectError | None:
     """Fills the summary, and prints the flips on the way where lines are wanted. What could not be done comes back."""
     from circumspect.lab.batch.backtests import add, backtest_of
     from circumspect.lab.batch.job import Incomplete
 
-    job = backtest_of(asyncio.run(_order(wanted)))
+    job = backtest_of(order)
     with rows_of(job, wanted.division, "conversations", shown=not wanted.as_json) as rows:
         try:
             for row in rows:
@@ -140,17 +143,34 @@ async def _order(wanted: BacktestOptions) -> BacktestOrder:
     from circumspect.lab.batch.backtests import BacktestOrder
     from circumspect.policy.load import load, text_of
 
-    if wanted.verify:
-        load(wanted.verify)
+    for path in filter(None, (wanted.verify, wanted.against)):
+        load(path)
     store = await _open_store(wanted.database)
     try:
         tools = {one: await _specs(store, one, wanted.tools) for one in await _tenants(store, wanted.tenant)}
+        against = {one: text for one in tools if (text := await _read_compared(store, one, wanted.against))}
     finally:
         await store.close()
     everything = {name: spec for specs in tools.values() for name, spec in specs.items()}
     load(wanted.policy, specs=everything or None)
     verify = text_of(wanted.verify) if wanted.verify else None
-    return BacktestOrder(_anywhere(wanted.database), text_of(wanted.policy), tools, wanted.since, wanted.limit, verify)
+    database, text = _anywhere(wanted.database), text_of(wanted.policy)
+    return BacktestOrder(database, text, tools, wanted.since, wanted.limit, verify, against)
+
+
+async def _read_compared(store: SqlStore, tenant: TenantId, path: Path | None) -> str:
+    """The text that the new one is compared with; empty where none is in force, or where this release refuses it."""
+    from circumspect.errors import PolicyError
+    from circumspect.policy.load import load, text_of
+    from circumspect.server.stores import policies
+
+    if path:
+        return text_of(path)
+    current = await store.tx(policies.current, tenant)
+    try:
+        return current.text if current and load(current.text) else ""
+    except PolicyError:
+        return ""
 
 
 async def _open_store(database: str) -> SqlStore:
@@ -199,11 +219,11 @@ async def _specs(store: SqlStore, tenant: TenantId, path: Path | None) -> Mappin
 # --- the report -----------------------------------------------------------------------------------------------------
 
 
-def _report(summary: BacktestSummary, wanted: BacktestOptions) -> None:
+def _report(summary: BacktestSummary, wanted: BacktestOptions, order: BacktestOrder) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-    _overview(summary, wanted, console)
+    _overview(summary, wanted, order, console)
     if summary.tallies:
         _rules(summary, console)
         _cases(summary, console)
@@ -211,7 +231,7 @@ def _report(summary: BacktestSummary, wanted: BacktestOptions) -> None:
         _print_unreplayed(summary, console)
 
 
-def _overview(summary: BacktestSummary, wanted: BacktestOptions, console: Console) -> None:
+def _overview(summary: BacktestSummary, wanted: BacktestOptions, order: BacktestOrder, console: Console) -> None:
     from rich.text import Text
 
     if not summary.calls:
@@ -226,8 +246,20 @@ def _overview(summary: BacktestSummary, wanted: BacktestOptions, console: Consol
     if summary.verified:
         checked = f"{summary.verified:,} of {summary.calls:,} were decided again under the policy of their time"
         console.print(Text(f"{checked} and came out as stored.", style="dim"))
+    console.print(Text(f"Compared with {_name_compared(wanted, order)}.", style="dim"))
     if not summary.tallies:
         console.print(Text("Nothing would be decided otherwise."))
+
+
+def _name_compared(wanted: BacktestOptions, order: BacktestOrder) -> str:
+    if wanted.against:
+        return str(wanted.against)
+    if len(order.against) == len(order.tools):
+        return "the policy that is in force"
+    then = "what was decided then, since the database has no policy in force"
+    if not order.against:
+        return then
+    return f"the policy that is in force, and for {_many(len(order.tools) - len(order.against), 'tenant')} with {then}"
 
 
 def _rules(summary: BacktestSummary, console: Console) -> None:
@@ -296,10 +328,15 @@ def _details(case: BacktestCase) -> Iterator[str]:
 def _print_unreplayed(summary: BacktestSummary, console: Console) -> None:
     from rich.text import Text
 
+    from circumspect.lab.replay.unreplayed import FIXES
+
     console.print()
     console.print(Text(f"{_many(summary.unreplayed, 'call')} cannot be replayed", style="bold yellow"))
     for reason, calls in summary.reasons.most_common(10):
         for line in _wrap(f"{calls:,}  {_plain(reason, 400)}", console):
+            console.print(Text(line))
+    for kind, calls in summary.count_unreplayed().most_common():
+        for line in _wrap(f"{_many(calls, 'call')}: {FIXES[kind]}", console, indent=""):
             console.print(Text(line))
 
 

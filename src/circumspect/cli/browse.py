@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from circumspect.web.reasoning.reasoning_events import ReasonedEvent
 
 
+_EXIT_CODES = {"done": 0, "not_done": 1, "needs_answer": 3}
+
+
 @click.command()
 @click.argument("url")
 @click.argument("task")
@@ -34,6 +37,22 @@ if TYPE_CHECKING:
 @click.option("--smart", envvar="CIRCUMSPECT_SMART_MODEL", help="The model that thinks; without it --model.")
 @click.option("--smart-fallback", envvar="CIRCUMSPECT_SMART_MODEL_FALLBACK", help="Thinks when that cannot be had.")
 @click.option("--fast", envvar="CIRCUMSPECT_FAST_MODEL", help="Words actions and summaries; without it the smart one.")
+@click.option(
+    "--smart-temperature",
+    envvar="CIRCUMSPECT_SMART_MODEL_TEMPERATURE",
+    type=click.FloatRange(0, 2),
+    default=0.3,
+    show_default=True,
+    help="How freely the one thinks.",
+)
+@click.option(
+    "--fast-temperature",
+    envvar="CIRCUMSPECT_FAST_MODEL_TEMPERATURE",
+    type=click.FloatRange(0, 2),
+    default=0.7,
+    show_default=True,
+    help="How freely the other words.",
+)
 @click.option(
     "--search",
     envvar="CIRCUMSPECT_SEARCH",
@@ -58,7 +77,10 @@ def browse(url: str, task: str, **options: Any) -> None:
     """Do TASK on the page at URL, step by step, in a real Chromium.
 
     Every step says what is expected, what happened and how sure that is. What only you know is asked on the terminal,
-    and so is a yes before anything is sent, paid or deleted. Exit status: 0 done, 1 not done, 2 something is missing.
+    and so is a yes before anything is sent, paid or deleted.
+
+    Exit code: 0 done; 1 not done: you said no, the last action did not work, a claim was not true, too many steps; 2 it
+    could not begin; 3 it waits for an answer that nobody gave.
 
     \b
     circumspect browse https://clinic.example "Add patient Ann Lee"
@@ -77,6 +99,8 @@ class Browsing:
     smart: str | None
     smart_fallback: str | None
     fast: str | None
+    smart_temperature: float
+    fast_temperature: float
     search: str
     documents: tuple[Path, ...]
     policy: Path | None
@@ -113,7 +137,7 @@ async def _browse(asked: Browsing) -> int:
     finally:
         await agent.close()
     terminal.show_end(last)
-    return 0 if last.interaction.status == "answer" else 1
+    return _EXIT_CODES[last.end]
 
 
 async def _setup(asked: Browsing, setup: TurnSetup) -> TurnSetup:
@@ -136,12 +160,27 @@ async def _setup(asked: Browsing, setup: TurnSetup) -> TurnSetup:
     for path in asked.documents:
         await library.put(tenant, read_document(path.read_bytes(), path.name))
     key = os.environ.get("CIRCUMSPECT_SEARCH_KEY") or os.environ.get("TAVILY_API_KEY")
-    searching = open_search(asked.search, key=key, library=library, tenant=tenant)
+    searching = open_search(
+        asked.search, key=key, library=library, tenant=tenant, allow=_find_search_host(asked.search)
+    )
     smart = open_model(asked.smart) if asked.smart else setup.ports.model
     fallback = open_model(asked.smart_fallback) if asked.smart_fallback else None
-    pair = ModelPair(smart, open_model(asked.fast) if asked.fast else smart, fallback)
+    fast = open_model(asked.fast) if asked.fast else smart
+    pair = ModelPair(smart, fast, fallback, asked.smart_temperature, asked.fast_temperature)
     search = None if asked.search == "none" else Scoped(searching, SearchCache())
     return replace(setup_for_pages(setup, models=pair, search=search), searches=(library,))
+
+
+def _find_search_host(search: str) -> tuple[str, ...]:
+    """Whoever names a search of their own on their own terminal may reach it, on loopback and on their network too."""
+    from urllib.parse import urlsplit
+
+    _, _, url = search.strip().partition(":")
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        return ()
+    return (host,) if host else ()
 
 
 class Terminal:
@@ -229,7 +268,8 @@ class Terminal:
         if self._asked.as_json:
             return
         if made.status == "answer":
-            self._console.print(made.result.reply, style="bold green", markup=False)
+            style = "bold green" if last.end == "done" else "bold yellow"
+            self._console.print(made.result.reply, style=style, markup=False)
         elif made.status == "next_action":
             self._console.print(f"Stopped after {last.number} steps; raise --steps to go on.", style="yellow")
         if self._report:

@@ -21,17 +21,19 @@ def demo_data() -> None:
 @demo_data.command()
 @add_store_options
 def add(target: StoreTarget) -> None:
-    """Run some eighty conversations of the sample shops through the engine, with the offline model, at past moments.
+    """Run some hundred conversations of the sample shops and desks through the engine, offline, at past moments.
 
     Done once: a second time adds nothing.
     """
     from circumspect.demo.demo_data import seed_demo
     from circumspect.demo.samples.apply_samples import apply_samples
+    from circumspect.demo.samples.desks import apply_desks
 
     settings = target.load_settings()
 
     async def body(store: SqlStore) -> int:
         await apply_samples(store, settings)
+        await apply_desks(store, settings)
         return await seed_demo(store, settings)
 
     made = target.with_store(body)

@@ -45,7 +45,7 @@ MET, NOT_MET, UNCERTAIN = 0, 1, 3
 )
 @click.option("--model", help="For example openai:gpt-4o; else CIRCUMSPECT_MODEL.")
 @click.option("--prompt", "prompt_path", type=FILE, help="Other instructions for the model than ours.")
-@click.option("--no-fallback", is_flag=True, help="UNCERTAIN, not the heuristic, when the model fails.")
+@click.option("--no-fallback", is_flag=True, help="No passages found by words when the model fails.")
 @click.option("--tokens", type=click.IntRange(500), default=6_000, show_default=True, help="Budget of one criterion.")
 @click.option("--seconds", type=click.FloatRange(1), default=120.0, show_default=True, help="Time for one criterion.")
 @click.option("--hard", is_flag=True, help="Stop a criterion at its budget instead of warning the model.")
@@ -191,6 +191,7 @@ async def _singly(
 ) -> int:
     import orjson
 
+    from circumspect.reasons import ReasonCode
     from circumspect.review import report_html, report_text
     from circumspect.review.reviewing import prepare, review
 
@@ -214,14 +215,14 @@ async def _singly(
                 click.echo(line)
         if reviewing.model is None:
             click.echo("No model was asked. With --model the criteria are read, not only compared.", err=True)
-    failed = [result for result in results if result.controller == "heuristic"] if reviewing.model else []
+    failed = [result for result in results if result.reason_code == ReasonCode.MODEL_FAILED]
     if failed:
         why = next((step.text for step in failed[0].trace if step.reason), "")
-        click.echo(f"The model failed on {len(failed)} of {len(results)}; they were only compared. {why}", err=True)
+        click.echo(f"The model failed on {len(failed)} of {len(results)}; they are open. {why}", err=True)
     if html_path:
         used = {citation.document for result in results for citation in result.citations}
         shown = {name: one for name, one in shelf.documents.items() if name in used}
-        html_path.write_text(report_html.page(results, by_id, shown), "utf-8")  # noqa: ASYNC240
+        html_path.write_text(report_html.page(results, by_id, shown, cases), "utf-8")  # noqa: ASYNC240
         click.echo(f"Wrote {html_path}.", err=True)
     return exit_code(results)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from circumspect.stores.shadows import ShadowRow, ShadowSummary
 
 _EXAMPLE = '{"profile": "standard"}'
-_SHOWN = ("acted", "asked", "escalated", "failed", "wrong", "cost", "tokens", "seconds")
+_SHOWN = ("loss", "wrong", "acted", "asked", "escalated", "failed", "cost", "tokens", "seconds")
 
 
 @click.group()

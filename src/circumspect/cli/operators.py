@@ -53,14 +53,12 @@ def add(name: str, role: OperatorRole, tenants: tuple[str, ...], password_stdin:
     circumspect operators add dana --role admin
     """
     from circumspect.server.credentials import hash_password
+    from circumspect.server.operator_accounts import check_operator_name
     from circumspect.server.stores import access
     from circumspect.server.stores.access import OperatorRow
     from circumspect.values import TenantId
 
-    name = name.strip()
-    if not name or len(name) > 200 or not name.isprintable():
-        raise ConfigError("This is no name for an operator.", fix="Use up to 200 characters that can be printed.")
-    now = time()
+    name, now = check_operator_name(name), time()
     hashed = hash_password(_password(password_stdin))
     allowed = tuple(TenantId(tenant) for tenant in dict.fromkeys(tenants)) or None
     row = OperatorRow(RandomIds().new("opr"), name, role, allowed, now)

@@ -77,7 +77,7 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
         sys.path.insert(0, str(Path.cwd()))
     settings = load_settings(config, **options)
     configure_logs(settings.log_level)
-    demo = asyncio.run(_prepare(settings))
+    demo, first = asyncio.run(_prepare(settings))
     with ExitStack() as stack:
         listening = stack.enter_context(_listening(settings))
         _hand_on(options, config, stack)
@@ -85,7 +85,7 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="circumspect-metrics-"))
             stack.callback(os.environ.pop, "PROMETHEUS_MULTIPROC_DIR", None)
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        _welcome(settings, listening, demo)
+        _welcome(settings, listening, demo, first)
         _run(_build_config(settings), settings, listening)
     click.echo("Stopped.")
 
@@ -101,10 +101,14 @@ class Demo:
     password: str
 
 
-async def _prepare(settings: Settings) -> Demo | None:
-    """The database is up to date and the demo is in it when this returns."""
+async def _prepare(settings: Settings) -> tuple[Demo | None, str]:
+    """The database is up to date and the demo is in it when this returns; and the code that makes the first
+    administrator, where there is nobody yet."""
+    from circumspect.clock import SystemClock
     from circumspect.knowledge.semantic import open_embedder
     from circumspect.models import open_model
+    from circumspect.server.first_owner import is_nobody_there, seal_first_code
+    from circumspect.server.routes.session import takes_passwords
     from circumspect.server.vault import open_vault
     from circumspect.stores import SqlStore
 
@@ -115,8 +119,10 @@ async def _prepare(settings: Settings) -> Demo | None:
         open_embedder(settings.embeddings)
     store = await SqlStore.open(settings.database)
     try:
-        open_vault(settings)
-        return await _demo(store, settings) if settings.demo else None
+        vault = open_vault(settings)
+        demo = await _demo(store, settings) if settings.demo else None
+        nobody = takes_passwords(settings) and await store.tx(is_nobody_there)
+        return demo, seal_first_code(vault, SystemClock().now()) if nobody else ""
     finally:
         await store.close()
 
@@ -125,10 +131,12 @@ async def _demo(store: SqlStore, settings: Settings) -> Demo:
     from circumspect.clock import SystemClock
     from circumspect.demo.demo_data import seed_demo
     from circumspect.demo.samples.apply_samples import apply_samples
+    from circumspect.demo.samples.desks import apply_desks
     from circumspect.stores import people
     from circumspect.values import ConversationId, TenantId
 
     await apply_samples(store, settings)
+    await apply_desks(store, settings)
     tenant, now = TenantId(DEMO_TENANT), SystemClock().now()
     await store.tx(people.create_conversation, tenant, ConversationId(DEMO_CONVERSATION), "adaptive", now)
     if len(await store.conversations(tenant, 2)) < 2:
@@ -244,7 +252,7 @@ def _hand_on(options: dict[str, Any], config: Path | None, stack: ExitStack) -> 
         os.environ[name] = value
 
 
-def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None) -> None:
+def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None, first: str) -> None:
     from circumspect.server.config import without_password
 
     host, port = listening.getsockname()[:2]
@@ -276,6 +284,11 @@ def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None) ->
             "    -H 'Content-Type: application/json' \\\n"
             '    -d \'{"content": "cancel order 12345"}\'\n'
         )
+    elif first:
+        # With the prefix of the public address, if there is one: the proxy is where the browser goes.
+        at = settings.public_url.rstrip("/") if settings.public_url else base
+        click.echo("\nNobody can sign in yet. Begin in the browser (the link is good for a day):\n")
+        click.secho(f"  {at}/begin?code={first}\n", bold=True)
     else:
         click.echo("  Keys for tenants: circumspect keys create --tenant NAME")
         click.echo("  People for the console: circumspect operators add NAME --role admin")

@@ -7,6 +7,7 @@ request. It offers to be replaced once it has grown, because an allocator gives 
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import os
 import sys
@@ -46,7 +47,7 @@ def serve() -> None:
         if head is None or data is None:
             return
         try:
-            answer = _answer(orjson.loads(head), data)
+            answer = _answer(json.loads(head), data)
             if number == REQUESTS or _resident() - before > GROWTH:
                 answer["last"] = True
             text = orjson.dumps(answer)

@@ -40,7 +40,6 @@ START_SECONDS = 60.0
 _HANDED_ON = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _START = "import sys; sys.path[:] = sys.argv[3:]; from circumspect.confined.child import serve; serve()"
 _FAILED = "makes its reader fail"
-_FIX = "Check the file, split it into parts, or save it as plain text."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +58,10 @@ def run_confined(
     what: str,
     limits: ReadingLimits | None = None,
     refusal: type[ConfigError] = ConfigError,
+    fix: str = "Check the file, split it into parts, or save it as plain text.",
 ) -> Any:
     """What `task(data, facts)` returns in a process of its own. Raises `refusal` when it refuses, fails or takes too
-    much; `what` is the thing's name in that message."""
+    much; `what` is the thing's name in that message, and `fix` what to do about it."""
     limits = limits or ReadingLimits()
     child = _take(limits)
     try:
@@ -69,7 +69,7 @@ def run_confined(
     except _Broken as broken:
         reason = child.explain() or str(broken)
         log.warning("a reading was broken off", extra={"problem": reason})
-        raise refusal(f"{what} {reason}.", fix=_FIX) from None
+        raise refusal(f"{what} {reason}.", fix=fix) from None
     except BaseException:
         child.end()
         raise
@@ -79,7 +79,7 @@ def run_confined(
         _give_back(child)
     if failed := answer.get("failed"):
         log.error("a reader failed", extra={"problem": f"{task}: {failed}"})
-        raise refusal(f"{what} {_FAILED}.", fix=_FIX)
+        raise refusal(f"{what} {_FAILED}.", fix=fix)
     if (said := answer.get("refused")) is not None:
         raise refusal(str(said["problem"]), fix=str(said["fix"]))
     return answer.get("value")
@@ -115,7 +115,7 @@ class _Child:
             ready = self._read(1)
         if ready != b"+":
             self.end()
-            raise ConfigError("The process that reads documents does not start.", fix="Look at memory and limits.")
+            raise ConfigError("The process that reads what is sent does not start.", fix="Look at memory and limits.")
 
     def ask(self, head: bytes, data: bytes) -> dict[str, Any]:
         with self._until(2 * self.limits.seconds):

@@ -21,7 +21,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_args, overload
 from circumspect.errors import ConfigError, ToolError, ToolTimeout
 from circumspect.tools.signatures import IdempotencyKey, Signature, signature_of
 from circumspect.tools.tool_errors import brief, failure
-from circumspect.tools.tool_threads import find_threads
+from circumspect.tools.tool_threads import carry_out, find_threads
 from circumspect.values import LANGUAGES, Effect, Json, JsonObject, Recovery, ToolSpec
 
 __all__ = ["FunctionTool", "IdempotencyKey", "tool"]
@@ -177,7 +177,7 @@ async def _call_function(function: Callable[[], Any], name: str, patience: float
 async def _call_in_thread(function: Callable[[], Any], name: str, patience: float) -> Any:
     """Raises `ToolError` when no thread gets free in time: it has not been called then, and will not be."""
     try:
-        submitted = find_threads().submit(partial(contextvars.copy_context().run, _without_stop_iteration, function))
+        submitted = find_threads().submit(partial(contextvars.copy_context().run, carry_out, function))
     except RuntimeError as error:
         raise ToolError(f"{name} was not called: no thread can be started ({brief(error)}).") from error
     ending = asyncio.wrap_future(submitted)
@@ -192,14 +192,6 @@ async def _call_in_thread(function: Callable[[], Any], name: str, patience: floa
     finally:
         submitted.cancel()
         ending.cancel()
-
-
-def _without_stop_iteration(function: Callable[[], Any]) -> Any:
-    """A StopIteration cannot be carried out of a thread by a future, and would leave its caller waiting."""
-    try:
-        return function()
-    except StopIteration as error:
-        raise RuntimeError("StopIteration") from error
 
 
 @overload

@@ -93,6 +93,19 @@ class HttpTool:
             return None
         return self._result(wanted, response, hidden)
 
+    def describe_request(self, arguments: JsonObject) -> JsonObject:
+        """What a call would send, without its secrets. Nothing is sent. Raises `ToolError` as a call would."""
+        wanted = self._definition.request
+        given = {name: value for name, value in arguments.items() if value is not None}
+        fields = _fields(wanted, given | {KEY: "…"})
+        body = fields.get("content", fields.get("data"))
+        return {
+            "method": wanted.method,
+            "url": str(fields["url"]),
+            "headers": dict(fields["headers"]),
+            **({} if body is None else {"body": body.decode() if isinstance(body, bytes) else body}),
+        }
+
     @property
     def _repeatable(self) -> bool:
         return self._ready.effect == "read" or self._ready.recovery == "keyed"

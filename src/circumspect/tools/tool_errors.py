@@ -91,7 +91,10 @@ def _classes(error: BaseException) -> set[str]:
 
 def brief(error: BaseException) -> str:
     """Type and message on one line, without secrets."""
-    message = " ".join(str(error).split())
+    try:
+        message = " ".join(str(error).split())
+    except Exception:  # its own words fail: what it was is known all the same
+        message = ""
     for pattern, replacement in _SECRETS:
         message = pattern.sub(replacement, message)
     if len(message) > LONGEST:

@@ -72,6 +72,14 @@ class DaemonThreads:
             return None
 
 
+def carry_out(function: Callable[[], T]) -> T:
+    """A StopIteration cannot be carried out of a thread by a future, and would leave its caller waiting for ever."""
+    try:
+        return function()
+    except StopIteration as error:
+        raise RuntimeError("StopIteration") from error
+
+
 _in_use: ContextVar[DaemonThreads | None] = ContextVar("threads_in_use", default=None)
 _anybodys = DaemonThreads()
 
