@@ -26,7 +26,7 @@ from circumspect.server.access import (
     require_one_of,
     services_of,
 )
-from circumspect.server.open_streams import HeldStream
+from circumspect.server.held_stream import HeldStream
 from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (

@@ -17,7 +17,7 @@ from circumspect.server.console.live_updates import HintStates, HintTopic, Hub, 
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import page
 from circumspect.server.console.visitors import AnyVisitor
-from circumspect.server.open_streams import HeldStream
+from circumspect.server.held_stream import HeldStream
 from circumspect.server.responses import find_visible_tenants
 from circumspect.server.routes.work import find_kinds
 from circumspect.server.stores.work_queue import WorkFilter, count_work
