@@ -24,7 +24,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -54,6 +54,7 @@ ARMS: dict[Arm, str] = {"service": "profile service", "plain": "plain prompt, sa
 
 @dataclass(frozen=True, slots=True)
 class SourcedAnswer:
+    set: str
     arm: Arm
     id: str
     question: str
@@ -76,9 +77,21 @@ class SourcedAnswer:
 # --- asking ---------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    name: str
+    documents: Sequence[KnowledgeDocument]
+    questions: Sequence[Any]
+
+
+def read_set(path: Path) -> QuestionSet:
+    asked = json.loads(path.read_text("utf-8"))
+    documents = [read_document(one["text"].encode(), f"{one['id']}.md") for one in asked["documents"]]
+    return QuestionSet(path.stem, documents, asked["questions"])
+
+
 async def measure(
-    documents: Sequence[KnowledgeDocument],
-    questions: Sequence[Any],
+    sets: Sequence[QuestionSet],
     arms: Sequence[Arm],
     model: str,
     found: list[SourcedAnswer],
@@ -87,26 +100,25 @@ async def measure(
     parallel: int = 4,
 ) -> None:
     """Fills `found`, the arms side by side, so that what there is can be compared whenever it ends."""
-    waiting = iter([(one, arm) for one in questions for arm in arms])
-    known, total, began = "\n".join(one.text for one in documents), len(arms) * len(questions), time.monotonic()
+    waiting = iter([(asked, one, arm) for asked in sets for one in asked.questions for arm in arms])
+    total, began = len(arms) * sum(len(asked.questions) for asked in sets), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        agent = Agent(
-            "bench", business=BUSINESS, tools=[], policy=None, understanding=SERVICE, documents=documents, model=model,
-            database=f"sqlite:///{folder}/bench.db",
-        )  # fmt: skip
-        ways: dict[Arm, Callable[[Any], Awaitable[tuple[str, str, int]]]] = {
-            "service": lambda one: _ask_service(agent, one),
-            "plain": lambda one: _ask_plainly(agent, model, one),
-        }
+        agents = {
+            asked.name: Agent(
+                asked.name, business=BUSINESS, tools=[], policy=None, understanding=SERVICE, documents=asked.documents,
+                model=model, database=f"sqlite:///{folder}/{number}.db",
+            )
+            for number, asked in enumerate(sets)
+        }  # fmt: skip
 
         async def work() -> None:
-            for one, arm in waiting:
-                asked = time.perf_counter()
+            for asked, one, arm in waiting:
+                agent, began_at = agents[asked.name], time.perf_counter()
                 try:
-                    outcome, reply, sources = await ways[arm](one)
+                    outcome, reply, sources = await _ask(agent, arm, model, one)
                 except CircumspectError as problem:
                     outcome, reply, sources = "failed", f"{type(problem).__name__}: {problem}", 0
-                judged = _judge(arm, one, outcome, reply, known, sources, time.perf_counter() - asked)
+                judged = _judge(asked, arm, one, outcome, reply, sources, time.perf_counter() - began_at)
                 found.append(judged)
                 if out:
                     with out.open("a", encoding="utf-8") as file:
@@ -116,12 +128,18 @@ async def measure(
                     print(f"{len(found)} of {total} after {past:.0f} s", file=sys.stderr, flush=True)
 
         try:
-            await agent.open()
+            for agent in agents.values():
+                await agent.open()
             async with asyncio.TaskGroup() as group:
                 for _ in range(parallel):
                     group.create_task(work())
         finally:
-            await agent.close()
+            for agent in agents.values():
+                await agent.close()
+
+
+async def _ask(agent: Agent, arm: Arm, model: str, one: Any) -> tuple[str, str, int]:
+    return await (_ask_service(agent, one) if arm == "service" else _ask_plainly(agent, model, one))
 
 
 async def _ask_service(agent: Agent, one: Any) -> tuple[str, str, int]:
@@ -161,7 +179,10 @@ def _cut_preamble(reply: str) -> str:
     return reply
 
 
-def _judge(arm: Arm, one: Any, outcome: str, reply: str, known: str, sources: int, seconds: float) -> SourcedAnswer:
+def _judge(
+    asked: QuestionSet, arm: Arm, one: Any, outcome: str, reply: str, sources: int, seconds: float
+) -> SourcedAnswer:
+    known = "\n".join(document.text for document in asked.documents)
     not_known = outcome == "escalated" or says_not_known(reply)
     right = one["answered"] and outcome == "answered" and all(_says(reply, piece) for piece in one["answer_contains"])
     # Any document may bear a figure out, whichever number the answer gives it.
@@ -169,8 +190,8 @@ def _judge(arm: Arm, one: Any, outcome: str, reply: str, known: str, sources: in
     unsupported = find_unsupported(reply, at_hand) if outcome == "answered" else ()
     has_figure = any(map(str.isdigit, re.sub(r"\[\d+\]", "", reply)))
     return SourcedAnswer(
-        arm, one["id"], one["question"], one["answered"], outcome, reply, not_known, right, has_figure, unsupported,
-        sources, seconds,
+        asked.name, arm, one["id"], one["question"], one["answered"], outcome, reply, not_known, right, has_figure,
+        unsupported, sources, seconds,
     )  # fmt: skip
 
 
@@ -185,11 +206,14 @@ def tabulate(found: Sequence[SourcedAnswer]) -> Table:
         "", "right", "wrong", "not known, though it is there", "no answer there: not known", "answered all the same",
         "… with a figure", "asked back", "failed", "figures of nobody", "s each",
     )  # fmt: skip
-    return Table(header, tuple(_line(title, rows) for arm, title in ARMS.items() if (rows := _of(found, arm))))
-
-
-def _of(found: Sequence[SourcedAnswer], arm: Arm) -> list[SourcedAnswer]:
-    return [one for one in found if one.arm == arm]
+    names = dict.fromkeys(one.set for one in found)
+    rows = (
+        _line(f"{name}, {title}" if len(names) > 1 else title, those)
+        for name in names
+        for arm, title in ARMS.items()
+        if (those := [one for one in found if one.set == name and one.arm == arm])
+    )
+    return Table(header, tuple(rows))
 
 
 def _line(title: str, rows: Sequence[SourcedAnswer]) -> tuple[str, ...]:
@@ -211,7 +235,8 @@ def _line(title: str, rows: Sequence[SourcedAnswer]) -> tuple[str, ...]:
 
 def list_wrong(found: Sequence[SourcedAnswer]) -> list[str]:
     return [
-        f"{one.arm} {one.id} {one.outcome}: {one.question} {' '.join(one.reply.split())} {list(one.unsupported) or ''}"
+        f"{one.set} {one.arm} {one.id} {one.outcome}: {one.question} {' '.join(one.reply.split())} "
+        f"{list(one.unsupported) or ''}"
         for one in found
         if one.unsupported or (not one.right if one.answered else not one.not_known)
     ]
@@ -219,7 +244,7 @@ def list_wrong(found: Sequence[SourcedAnswer]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--set", type=Path, default=SETS / "ferry.json", help="documents and questions")
+    parser.add_argument("--set", type=Path, action="append", help="documents and questions; may be repeated")
     parser.add_argument("--model", default="offline", help="as everywhere: offline, openai:NAME@URL, …")
     parser.add_argument("--plain", action="store_true", help="also the model with the passages in a plain prompt")
     parser.add_argument("--parallel", type=int, default=4, help="how many questions are asked at the same time")
@@ -227,16 +252,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, help="a JSONL file that each reply is added to")
     parser.add_argument("--wrong", action="store_true", help="print what went wrong")
     options = parser.parse_args(arguments)
-    asked = json.loads(options.set.read_text("utf-8"))
-    documents = [read_document(one["text"].encode(), f"{one['id']}.md") for one in asked["documents"]]
+    sets = [read_set(path) for path in options.set or [SETS / "ferry.json"]]
     arms: list[Arm] = ["service", "plain"] if options.plain else ["service"]
     found: list[SourcedAnswer] = []
 
     async def run() -> None:
         async with asyncio.timeout(options.minutes * 60 if options.minutes else None):
-            await measure(
-                documents, asked["questions"], arms, options.model, found, out=options.out, parallel=options.parallel
-            )
+            await measure(sets, arms, options.model, found, out=options.out, parallel=options.parallel)
 
     try:
         asyncio.run(run())

@@ -215,7 +215,7 @@ def _find_unfounded(stated: list[str], at_hand: AtHand) -> tuple[str, ...]:
     about = [one for at, one in enumerate(stated) if at == 0 or list_cited(one) or list_terms(one) & asked]
     if _lacks_amount(about, at_hand.asked):
         return tuple(about)
-    if _is_in_other_language(stated, ground):
+    if _is_in_other_language(stated, at_hand):
         return ()
     for one in about:
         here = read_words("\n".join((*_list_grounds(one, at_hand), at_hand.known)))
@@ -258,6 +258,8 @@ def _is_read_so(place: str, asked: frozenset[str], meant: frozenset[str], at_han
     missing = frozenset(one for one in asked if not is_among(one, there))
     things = asked - list_cases(at_hand.asked, asked)
     if (things and things <= missing) or missing & _list_names(at_hand.asked):
+        return False
+    if any(is_among(one, read_words("\n".join(at_hand.sources.values()))) for one in missing):
         return False
     return len(missing) <= max(1, _UNSAID * len(asked)) and share(meant, there) >= _TOGETHER
 
@@ -354,7 +356,9 @@ def _is_other_case(asked: frozenset[str], there: frozenset[str], at_hand: AtHand
     return len(missing) > sum(is_among(one, there) for one in meant)
 
 
-def _is_in_other_language(stated: Collection[str], ground: str) -> bool:
+def _is_in_other_language(stated: Collection[str], at_hand: AtHand) -> bool:
     """Words of one language are not found in another: there only figures can be held to a source."""
-    here, there = find_language(" ".join(stated)), find_language(ground)
-    return bool(here and there and here != there)
+    here = find_language(" ".join(stated))
+    grounds = {ground for one in stated for ground in _list_grounds(one, at_hand)}
+    languages = {find_language(one) for one in grounds or {at_hand.known}}
+    return here is not None and None not in languages and here not in languages

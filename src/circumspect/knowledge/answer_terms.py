@@ -13,7 +13,7 @@ from circumspect.knowledge.conflicts import list_differing_terms, list_general_t
 from circumspect.knowledge.terms import stem_word, stop_words, words
 from circumspect.language.detection import find_language
 from circumspect.language.folding import fold
-from circumspect.language.pack import join_patterns, join_words, packs
+from circumspect.language.pack import join_glued_and, join_patterns, join_words, packs
 
 _CITED = re.compile(r"\[(\d{1,3})\]")
 _OF_THE_SAME = 0.5
@@ -55,7 +55,8 @@ def _case_words() -> frozenset[str]:
 
 @cache
 def _asking_amount() -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){join_words(one.documents.asks_amount for one in packs())}(?!\w)")
+    lines = join_words(one.documents.asks_amount for one in packs())
+    return re.compile(rf"(?<!\w){join_glued_and()}{lines}(?!\w)")
 
 
 def asks_amount(question: str) -> bool:

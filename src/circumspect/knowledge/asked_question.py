@@ -17,7 +17,7 @@ from circumspect.knowledge.stated_facts import list_facts, without_facts
 from circumspect.knowledge.stated_values import StatedValue, StatedValueKind
 from circumspect.knowledge.terms import stem_word, words
 from circumspect.language.folding import fold
-from circumspect.language.pack import Lines, join_words, packs
+from circumspect.language.pack import Lines, join_glued_and, join_words, packs
 
 TimeEnd = Literal["", "begin", "end"]
 
@@ -30,6 +30,7 @@ _KINDS: dict[str, tuple[StatedValueKind, ...]] = {
     "age": ("range", "duration", "count"),
     "amount": _AMOUNTS,
     "when": (*_TIMES, "duration"),
+    "hours": ("time", "weekday", "range"),
     "day": ("weekday", "date", "month"),
     "mail": ("mail",),
     "phone": ("phone", "count"),
@@ -41,6 +42,7 @@ _INSTEAD = {
     "measure": ("amount",),
     "duration": ("amount",),
     "age": ("amount", "when"),
+    "hours": ("when", "duration"),
     "day": ("when",),
     "mail": ("place", "phone"),
 }
@@ -110,8 +112,10 @@ def _conditions() -> re.Pattern[str]:
 @cache
 def _wants() -> dict[str, re.Pattern[str]]:
     names = (*_KINDS, "yes", "begin", "end")
+    joined = join_glued_and()
     return {
-        name: re.compile(rf"(?<!\w){join_words(one.conflicts.wants[name] for one in packs())}(?!\w)") for name in names
+        name: re.compile(rf"(?<!\w){joined}{join_words(one.conflicts.wants[name] for one in packs())}(?!\w)")
+        for name in names
     }
 
 

@@ -90,7 +90,7 @@ def _patterns() -> _FactPatterns:
         numbered=(
             re.compile(
                 rf"(?<!\w)(?:{glued}(?P<label>{labels})|[№#])[\s\u00a0]{{0,2}}(?:№\s?)?"
-                r"(?P<id>\d{1,4}[a-z]?|[^\W\d_])(?!\w|[.,:]\d)",
+                rf"(?P<id>\d{{1,4}}[a-z]?|[^\W\d_])(?!\w|[.,:]\d)(?:\s{through}[\s-]?(?P<next>\d{{1,4}})(?!\w|[.,:]\d))?",
                 re.IGNORECASE,
             ),
             # "5th grade"; where nouns are inflected a number alone says the same, since a count has another form.
@@ -154,7 +154,11 @@ def _labels(text: str) -> Iterator[StatedValue]:
             continue
         # Any sign for "number" is one label: what it numbers stands before it, inflected.
         label = stem_word(hit["label"].casefold()) if hit["label"] and hit["label"][-1].isalpha() else "#"
-        yield StatedValue("place", f"{label} {hit['id'].casefold()}", 0, *hit.span(), hit.group())
+        further = hit.groupdict().get("next")
+        end = hit.end("id") if further else hit.end()
+        yield StatedValue("place", f"{label} {hit['id'].casefold()}", 0, hit.start(), end, text[hit.start() : end])
+        if further:
+            yield StatedValue("place", f"{label} {further}", 0, *hit.span("next"), further)
 
 
 def _phones(text: str) -> Iterator[StatedValue]:

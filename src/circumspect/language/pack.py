@@ -625,6 +625,11 @@ def join_words(lists: Iterable[Lines]) -> str:
     return join_patterns(line for lines in lists for line in lines)
 
 
+def join_glued_and() -> str:
+    """A pattern for an "and" that is written together with the word after it, which may not be there."""
+    return rf"(?:{join_words(one.about.glued_and for one in packs())})?"
+
+
 def compile_words(lists: Iterable[Lines]) -> re.Pattern[str]:
     """Finds any of the lines as whole words."""
     return re.compile(rf"(?<!\w){join_words(lists)}(?!\w)")
