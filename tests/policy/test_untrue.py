@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from tests.patience import PATIENCE
 
 from circumspect.policy.grounding.call_texts import CallText, text_of
+from circumspect.policy.grounding.ran_calls import RanCalls
 from circumspect.policy.grounding.untrue import REASONS, UntrueReason, find_untrue
 from circumspect.values import PastCall, ToolCall, ToolSpec
 
@@ -191,3 +193,33 @@ def test_the_text_of_a_call_is_its_own_however_many_there_were(made: list[tuple[
         assert text_of(one).flat == CallText(one).flat
         assert text_of(one).records == CallText(one).records
         assert text_of(one).event is one
+
+
+@given(
+    st.lists(st.sampled_from(_REPLIES), min_size=1, max_size=3),
+    st.lists(st.sampled_from(CANCELLED + FAILED + UNKNOWN), max_size=6),
+)
+def test_calls_that_were_added_one_by_one_bear_out_what_all_of_them_do(
+    replies: list[str], calls: list[PastCall]
+) -> None:
+    grown = RanCalls()
+    for one in calls:
+        grown.add(one)
+        find_untrue(" ".join(replies), "en", grown)
+    assert find_untrue(" ".join(replies), "en", grown) == find_untrue(" ".join(replies), "en", calls)
+
+
+def test_a_reply_costs_the_same_however_much_ran_before() -> None:
+    grown, steps = RanCalls(), {}
+    for number in range(10_000, 10_801):
+        grown.add(ran("cancel_order", {"order_id": str(number), "status": "cancelled"}, order_id=str(number)))
+        if number in (10_100, 10_800):
+            find_untrue("I have cancelled order 10099.", "en", grown)
+            made = []
+            sys.setprofile(lambda _, kind, __, made=made: made.append(kind))
+            try:
+                assert not find_untrue("I have cancelled order 10042.", "en", grown)
+            finally:
+                sys.setprofile(None)
+            steps[number] = len(made)
+    assert steps[10_800] < steps[10_100] * 1.5

@@ -37,6 +37,7 @@ from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.condition_view import HistoryIndex
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.exchanges import exchange_of
+from circumspect.policy.grounding.ran_calls import RanCalls
 from circumspect.policy.grounding.tracing import OriginLedger, attach, trace
 from circumspect.policy.grounding.untrue import UntrueReason, find_untrue
 from circumspect.policy.judge import Rule, judge
@@ -166,7 +167,7 @@ class _Conversation:
         self.transcript = transcript
         self.specs = transcript.specs if transcript.specs is not None else auditor.specs
         self.events: list[Utterance | PastCall] = []
-        self.happened: list[PastCall] = []
+        self.ran = RanCalls((), self.specs)
         self.ledger = OriginLedger()
         self.known = HistoryIndex()
         self.open: dict[str, ToolCall] = {}
@@ -275,7 +276,7 @@ class _Conversation:
         ok = not failed and not has_failed(content, value)
         event = PastCall(call, value, ok, not self._is_untrusted(call.tool), index)
         self.events.append(event)
-        self.happened.append(event)
+        self.ran.add(event)
         self.known.add(event)
         self.ledger.add(event, content if value is not content else None)
 
@@ -294,9 +295,7 @@ class _Conversation:
         elif rule_on and self.auditor.claims and self.specs:
             rows += (
                 Unsupported(self.transcript.id, index, claim, self.transcript.path, self.transcript.line)
-                for claim in find_untrue(
-                    text, None, self.happened, self.specs, known=self.words, said=self.words, reasons=_CLAIMED
-                )
+                for claim in find_untrue(text, None, self.ran, known=self.words, said=self.words, reasons=_CLAIMED)
             )
         heard = Utterance(words.speaker, text, index)
         self.events.append(heard)

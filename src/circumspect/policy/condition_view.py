@@ -41,11 +41,13 @@ MISSING: Final = _Missing()
 class HistoryIndex:
     """A session, indexed. It lives as long as the session, or the conversation, and holds nothing that refers back."""
 
-    __slots__ = ("_read", "by_tool", "examined")
+    __slots__ = ("_read", "by_tool", "examined", "vouched")
 
     def __init__(self, events: Iterable[PastCall] = ()) -> None:
         self.by_tool: dict[str, list[PastCall]] = {}
         """Successful calls of trusted tools."""
+        self.vouched: dict[str, list[PastCall]] = {}
+        """All calls that somebody answers for, failed ones included."""
         for event in events:
             self.add(event)
         self._read: dict[int, Any] = {}
@@ -53,7 +55,10 @@ class HistoryIndex:
         """What the rules last found out about a call of this session, and all that it depended on."""
 
     def add(self, event: PastCall) -> None:
-        if event.ok and event.trusted and event.vouched:
+        if not event.vouched:
+            return
+        self.vouched.setdefault(event.call.tool, []).append(event)
+        if event.ok and event.trusted:
             self.by_tool.setdefault(event.call.tool, []).append(event)
 
     def result(self, event: PastCall) -> Any:

@@ -101,7 +101,5 @@ def _parameter(tool: str, step: ExpressionPath | str | float | None, seen: View)
 
 
 def _was_tried(tool: str, key: Any, seen: View) -> bool:
-    return any(
-        one.call.tool == tool and one.vouched and (key is MISSING or key in one.call.arguments.values())
-        for one in seen.facts.session.past_calls
-    )
+    calls = seen.known.vouched.get(tool, ())
+    return bool(calls) if key is MISSING else any(key in one.call.arguments.values() for one in calls)

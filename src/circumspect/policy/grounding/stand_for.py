@@ -174,10 +174,8 @@ def find_unnamed_parts(facts: Facts) -> str:
 
 def _find_own(facts: Facts, value: str) -> IndexedResult | None:
     """The newest result of looking this record up."""
-    for event, result in reversed(ledger_of(facts.session).results):
-        if event.ok and event.trusted and _is_about(event, value):
-            return result
-    return None
+    about = reversed(ledger_of(facts.session).about.get(value, ()))
+    return next((result for event, result in about if event.ok and event.trusted), None)
 
 
 def _is_about(event: PastCall, value: str) -> bool:

@@ -105,6 +105,8 @@ class OriginLedger:
     def __init__(self) -> None:
         self.words: list[tuple[int, FoldedText]] = []
         self.results: list[tuple[PastCall, IndexedResult]] = []
+        self.about: dict[str, list[tuple[PastCall, IndexedResult]]] = {}
+        """The same by the texts among the arguments of their calls."""
         self.last: tuple[ToolCall, tuple[Traced, ...]] | None = None
         self.marks: dict[int, tuple[object, Mapping[str, str]]] = {}
         """Of records of these results, by their `id`, each beside the record that it is about."""
@@ -113,7 +115,10 @@ class OriginLedger:
     def add(self, event: Utterance | PastCall, raw: str | None = None) -> None:
         """Note what was said or done. `raw` is the text that a result was read from, if any."""
         if type(event) is PastCall:
-            self.results.append((event, result_of(event.result, raw)))
+            found = (event, result_of(event.result, raw))
+            self.results.append(found)
+            for value in {one for one in event.call.arguments.values() if type(one) is str}:
+                self.about.setdefault(value, []).append(found)
         elif type(event) is Utterance and event.speaker == "user":
             self.words.append((event.index, as_folded_text(event.text)))
 

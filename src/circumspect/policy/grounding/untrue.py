@@ -8,17 +8,18 @@ Sums, days and times beside it must be those of the calls.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal, get_args
 
 from circumspect.language.consent import consent
 from circumspect.language.folding import fold
-from circumspect.language.pack import compile_words, packs
+from circumspect.language.pack import packs
 from circumspect.language.wanted import asks_for_person, find_mentions, is_question
 from circumspect.policy.grounding.actions import actions_of, words_of
-from circumspect.policy.grounding.call_texts import list_leaves, text_of
+from circumspect.policy.grounding.call_texts import list_leaves
+from circumspect.policy.grounding.ran_calls import SUPPORTS, GrowingText, RanCalls, SameCalls
 from circumspect.policy.grounding.stated_figures import FigureSource, find_ids, has_other_figure
 from circumspect.policy.grounding.statements import ANY, Statement, admits_doubt, read_statements
 from circumspect.values import Language, PastCall, ToolCall, ToolSpec
@@ -33,18 +34,6 @@ class UntrueSentence:
     reason: UntrueReason
 
 
-_SUPPORTS: Mapping[str, frozenset[str]] = {
-    # A call of one of these kinds makes the statement true: booking sends a confirmation.
-    "delete": frozenset(("delete",)),
-    "close": frozenset(("delete",)),
-    "pay": frozenset(("pay",)),
-    "charge": frozenset(("pay", "book", "create", "change")),
-    "send": frozenset(("send", "invite", "create", "delete", "change", "book", "pay")),
-    "book": frozenset(("book", "create", "change")),
-    "change": frozenset(("change", "create", "book")),
-    "create": frozenset(("create", "book", "change", "delete", "pay", "send", "invite")),
-    "invite": frozenset(("invite", "create", "send")),
-}
 _LEADS_TO_PAY = frozenset(("delete", "change"))
 """Where something was cancelled or changed, money may follow."""
 _DENIALS = ("not_done", "bad_news", "negated")
@@ -59,7 +48,7 @@ _BETWEEN = re.compile(r"(?:\[\d{1,3}\]|[^\w@+.:/–-])+")
 def find_untrue(
     reply: str,
     language: Language | None,
-    ran: Collection[PastCall],
+    ran: Iterable[PastCall] | RanCalls,
     tools: Mapping[str, ToolSpec] | None = None,
     pending: Collection[ToolCall] = (),
     known: str = "",
@@ -68,9 +57,11 @@ def find_untrue(
 ) -> tuple[UntrueSentence, ...]:
     """The sentences that are not so, for one of `reasons`. `pending` waits for a yes or is just being handed on;
     `known` is what else the reply may repeat: the user's words, and what was looked up. A reply is read with the words
-    of every language whose letters it has; `language` is the conversation's."""
+    of every language whose letters it has; `language` is the conversation's. `tools` belong to `ran` where that was
+    counted up before."""
     statements = read_statements(reply, language)
-    ledger = _Ledger(ran, tools or {}, pending, known, said, any(one.kind in _DENIALS for one in statements))
+    calls = ran if isinstance(ran, RanCalls) else RanCalls(ran, tools)
+    ledger = _Ledger(calls, pending, known, said, any(one.kind in _DENIALS for one in statements))
     found: dict[str, UntrueReason] = {}
     unread: dict[str, list[Statement]] = {}
     for one in statements:
@@ -102,24 +93,17 @@ class _Ledger:
 
     def __init__(
         self,
-        ran: Collection[PastCall],
-        tools: Mapping[str, ToolSpec],
+        ran: RanCalls,
         pending: Collection[ToolCall],
         known: str,
         said: str,
         denies: bool,
     ) -> None:
-        self.tools, self.pending, self.said = tools, pending, said
+        self.ran, self.pending, self.said = ran, pending, said
         self.known = fold(known)
-        self.done = [one for one in ran if one.ok]
-        self.wrote = [one for one in self.done if self._does(one.call)]
-        self.missed = [one for one in ran if not one.ok and not one.unknown]
-        self.unknown = [one for one in ran if one.unknown]
+        self.done, self.missed, self.unknown = ran.done, ran.missed, ran.unknown
+        self.wrote = [one for one in ran.done if one.does]
         self.explains = denies and bool(self.missed or self.unknown)
-
-    @cached_property
-    def records(self) -> list[tuple[ToolCall, str]]:
-        return [(one.call, record) for one in self.done for record in text_of(one).records]
 
     @cached_property
     def asked(self) -> bool:
@@ -161,7 +145,7 @@ class _Ledger:
 
     @cached_property
     def _text(self) -> str:
-        return " ".join(record for _, record in self.records)
+        return " ".join(record for one in self.ran.succeeded for record in one.records)
 
     def is_quoted(self, sentence: str) -> bool:
         return bool(self.known) and len(sentence) >= _QUOTE and _in_a_row(sentence) in self.known_in_a_row
@@ -201,18 +185,9 @@ class _Ledger:
     def _is_repeated(self, one: Statement) -> bool:
         return one.kind == "hinted" and one.clause.rstrip(".! ") in self.known
 
-    def _does(self, call: ToolCall) -> frozenset[str]:
-        spec = self.tools.get(call.tool)
-        actions = actions_of(call.tool)
-        if (spec and spec.effect == "read") or actions == {"open"} or (not spec and _reads(call.tool)):
-            return frozenset()
-        # A tool that changes something in a way that its name does not tell may have done any of it.
-        return frozenset(actions) or (frozenset(_SUPPORTS) if spec and spec.effect else frozenset())
-
-    def _fits(self, call: ToolCall, one: Statement) -> bool:
+    def _fits(self, call: ToolCall, does: frozenset[str], one: Statement) -> bool:
         """A call of the kind that the statement speaks of, done to what it speaks of."""
-        does = self._does(call)
-        supports = _SUPPORTS.get(one.action, does)
+        supports = SUPPORTS.get(one.action, does)
         if one.kind == "promised" and one.action == "pay":
             supports |= _LEADS_TO_PAY
         if not does & supports:
@@ -230,17 +205,13 @@ class _Ledger:
         )
 
     def _is_done(self, one: Statement) -> bool:
-        fitting = [text_of(each).flat for each in self.wrote if self._fits(each.call, one)]
-        said = [
-            record
-            for call, record in self.records
-            if one.action != ANY and (_says(record, one.action) or one.action == "charge") and self._is_about(call, one)
-        ]
-        borne = [*fitting, *said]
+        fitting = [each.read() for each in self.wrote if self._fits(each.call, each.does, one)]
+        told = self.done if one.action != ANY else ()
+        said = [each.read_saying(one.action) for each in told if self._is_about(each.call, one)]
         ids = find_ids(one.clause)
-        if one.both and len(ids) < 2 and max(len(fitting), len(said)) < 2:
+        if one.both and len(ids) < 2 and max(_count(fitting), _count(said)) < 2:
             return False
-        return bool(borne) and all(any(_holds(text, each) for text in borne) for each in ids)
+        return _bear([*fitting, *said], ids)
 
     def _is_held(self, one: Statement) -> bool:
         """Whether a verb that nobody listed has to be accounted for. What answers a question and names no value is how
@@ -252,35 +223,31 @@ class _Ledger:
             return False
         return (
             one.kind == "asserted"
-            or (one.both and bool(self.wrote))
+            or (one.both and bool(self.ran.wrote))
             or (self.wished and not self.done and not self.pending)
         )
 
     def _is_borne(self, one: Statement) -> bool:
         """Something that ran is about what the clause names. What we say of ourselves must have changed something."""
-        ran = [text_of(each).flat for each in (self.wrote if one.kind == "own" else self.done)]
-        pending = self.pending if one.kind != "own" else ()
-        waits = [fold(" ".join(list_leaves(dict(each.arguments)))) for each in pending]
-        failed = [text_of(each).flat for each in self.missed] if self.wrote and one.kind != "own" else []
-        about = [*ran, *waits, *failed]
-        if one.both and len(self.wrote) == 1:
+        if one.both and self.ran.wrote == 1:
             return False
-        return bool(about) and all(any(_holds(text, each) for text in about) for each in find_ids(one.clause))
+        if one.kind == "own":
+            return _bear([each.read() for each in self.wrote], find_ids(one.clause))
+        waits = GrowingText()
+        waits.pieces.extend(fold(" ".join(list_leaves(dict(each.arguments)))) for each in self.pending)
+        ran = [*self.done, *(self.missed if self.wrote else ())]
+        return _bear([*(each.read() for each in ran), waits], find_ids(one.clause))
 
     def _is_waiting(self, one: Statement) -> bool:
         """A call that is about to run does it; a deed that is not named may be any of them."""
-        return any(one.action == ANY or self._fits(call, one) for call in self.pending)
+        return any(one.action == ANY or self._fits(call, self.ran.tell_deeds(call), one) for call in self.pending)
 
     def _contradicts(self, one: Statement) -> UntrueReason | None:
         """Said not to be done, and it was; or nobody knows."""
         ids = find_ids(one.clause)
 
-        def concerned(calls: Collection[PastCall]) -> list[PastCall]:
-            return [
-                each
-                for each in calls
-                if self._is_same_deed(each.call, one) and all(_holds(text_of(each).flat, value) for value in ids)
-            ]
+        def concerned(calls: Collection[SameCalls]) -> bool:
+            return any(self._is_same_deed(each, one) and each.any_holds(ids) for each in calls)
 
         if concerned(self.missed):
             return None
@@ -294,35 +261,28 @@ class _Ledger:
             return None
         ids = find_ids(one.clause)
         for each in self.wrote:
-            named = one.objects & set(words_of(each.call.tool)) & _objects() or one.action in self._does(each.call)
-            if one.action != ANY and one.action not in self._does(each.call):
+            named = one.objects & set(words_of(each.call.tool)) & _objects() or one.action in each.does
+            if one.action != ANY and one.action not in each.does:
                 continue
-            if (ids and all(_holds(text_of(each).flat, value) for value in ids)) or (not ids and named):
+            if (ids and each.any_holds(ids)) or (not ids and named):
                 return "was_done"
         return None
 
-    def _is_same_deed(self, call: ToolCall, one: Statement) -> bool:
-        does = self._does(call)
+    def _is_same_deed(self, same: SameCalls, one: Statement) -> bool:
+        call, does = same.call, same.does
         if one.action == ANY:
             return bool(does)
         # Only a name that tells what the tool does speaks against a denial.
         near = {one.action, *(("create", "book") if one.action in ("create", "book") else ())}
-        return bool(does & near & actions_of(call.tool)) and self._fits(call, one)
+        return bool(does & near & actions_of(call.tool)) and self._fits(call, does, one)
 
     def _takes_secret(self, one: Statement) -> bool:
         """A tool of ours has a parameter for it."""
-        names = {word for spec in self.tools.values() for name in spec.properties for word in words_of(name)}
+        names = {word for spec in self.ran.tools.values() for name in spec.properties for word in words_of(name)}
         return bool(names & set(re.findall(r"[a-z]+", one.clause)) & _SECRET_NAMES)
 
 
 _SECRET_NAMES = frozenset(("password", "passcode", "pin", "cvv", "cvc", "card", "otp", "code"))
-_READING = frozenset(
-    ("get", "list", "check", "find", "search", "show", "look", "lookup", "read", "view", "fetch", "query")
-)
-
-
-def _reads(tool: str) -> bool:
-    return words_of(tool)[:1] != () and words_of(tool)[0] in _READING
 
 
 @cache
@@ -330,19 +290,10 @@ def _objects() -> frozenset[str]:
     return frozenset(name for one in packs() for name in one.statements.object)
 
 
-def _holds(text: str, value: str) -> bool:
-    return bool(re.search(rf"(?<![\w]){re.escape(value)}(?![\w])", text))
+def _count(texts: Sequence[GrowingText]) -> int:
+    return sum(len(one.pieces) for one in texts)
 
 
-@cache
-def _saying(action: str) -> re.Pattern[str]:
-    return compile_words(
-        lines
-        for one in packs()
-        for lists in (one.statements.done, one.statements.framed, one.statements.deed, one.statements.status)
-        if (lines := lists.get(action))
-    )
-
-
-def _says(record: str, action: str) -> bool:
-    return bool(_saying(action).search(record))
+def _bear(texts: Sequence[GrowingText], values: Sequence[str]) -> bool:
+    """There is something, and each of the values stands somewhere in it."""
+    return _count(texts) > 0 and all(any(one.hold_all((each,)) for one in texts) for each in values)
