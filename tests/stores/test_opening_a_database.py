@@ -15,6 +15,10 @@ from tests.stores.words import CONVERSATION, TENANT, closing, incoming, later, o
 
 from circumspect.errors import CircumspectError, StoreError
 from circumspect.stores import SqlStore
+from circumspect.stores.ledger import begin_call, finish_call
+from circumspect.stores.statements import is_synced_later, synced_later
+from circumspect.stores.turn_closing import close_turn, give_back, renew
+from circumspect.stores.turn_opening import open_turn
 
 
 async def refused(url: str, error: type[CircumspectError] = StoreError) -> CircumspectError:
@@ -99,6 +103,29 @@ async def test_sqlite_is_set_up_to_survive_a_power_cut(tmp_path: Path):
     assert await store.tx(settings) == {
         "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10000
     }  # fmt: skip
+    await store.close()
+
+
+async def test_a_power_cut_can_only_undo_what_nothing_has_come_of_yet(tmp_path: Path):
+    store = await SqlStore.open(str(tmp_path / "store.db"))
+
+    def read_sync(connection: sa.Connection) -> int:
+        return int(connection.exec_driver_sql("PRAGMA synchronous").scalar_one())
+
+    @synced_later
+    def read_sync_of_a_claim(connection: sa.Connection) -> int:
+        return read_sync(connection)
+
+    @synced_later
+    def fail(_connection: sa.Connection) -> None:
+        raise ZeroDivisionError
+
+    levels = [await store.tx(one) for one in (read_sync_of_a_claim, read_sync, read_sync_of_a_claim)]
+    with pytest.raises(ZeroDivisionError):
+        await store.tx(fail)
+    assert [*levels, await store.tx(read_sync)] == [1, 2, 1, 2]
+    assert all(map(is_synced_later, (open_turn, renew, give_back)))
+    assert not any(map(is_synced_later, (begin_call, finish_call, close_turn)))
     await store.close()
 
 

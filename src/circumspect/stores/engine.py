@@ -2,8 +2,9 @@
 
 SQLite has one connection and one thread per process: it has one writer anyway, and waiting in our queue is fairer and
 cheaper than waiting in its lock. Every transaction begins IMMEDIATE, because one that reads first and writes later
-can fail halfway. PostgreSQL has a few threads with a connection each. No message ever shows the URL: it may hold a
-password, and a badly written one may hold it anywhere.
+can fail halfway, and ends on the disk, unless `note` says that it may get there with the next one. PostgreSQL has a
+few threads with a connection each. No message ever shows the URL: it may hold a password, and a badly written one may
+hold it anywhere.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from circumspect.private_files import close_to_others, database_files, make_data
 from circumspect.stores import bounds
 from circumspect.stores.codec import dumps, loads
 from circumspect.stores.lasting_files import MIN_FREE_BYTES, LastingFiles
+from circumspect.stores.statements import is_synced_later
 from circumspect.stores.worker_threads import Threads
 
 SQLITE_NEEDED = (3, 35)  # RETURNING
@@ -89,6 +91,9 @@ class Database:
     ) -> T:
         """Who waited for the lock in vain has waited for all: until it is had again, others are soon told."""
         driver: Any = connection.connection.driver_connection
+        later = is_synced_later(body)
+        if later:
+            _set_sync(driver, "NORMAL")
         try:
             # Begun and ended by the driver, since SQLAlchemy takes longer over it than SQLite over a turn's statements.
             # It joins in (`_begin_immediate`) where a body runs statements of its kind.
@@ -110,6 +115,9 @@ class Database:
             if self.files and _FULL in str(error):
                 self.files.note_full()
             raise
+        finally:
+            if later:
+                _set_sync(driver, _SYNC)
 
     def _wait_for_lock(self, connection: sa.Connection, seconds: float) -> None:
         bounds.wait_for_lock(connection.connection.driver_connection, seconds)
@@ -226,11 +234,20 @@ def _sqlite(url: sa.URL, min_free_bytes: int, lock_seconds: float) -> Database:
     return Database(engine, 1, "in memory" if memory else path, files, lock_seconds, begin)
 
 
+_SYNC = "FULL"
+"""Each transaction is on the disk before anybody hears that it is done."""
+
+
+def _set_sync(connection: sqlite3.Connection, level: str) -> None:
+    """A script, since SQLite obeys this pragma while it compiles it: out of the driver's cache it would do nothing."""
+    connection.executescript(f"PRAGMA synchronous = {level}")
+
+
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None
     _keep_log_of_changes(connection)
     for pragma in (
-        "synchronous = FULL",
+        f"synchronous = {_SYNC}",
         "foreign_keys = ON",
         "secure_delete = ON",  # what is deleted is overwritten
     ):

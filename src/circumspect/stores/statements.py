@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -20,6 +20,20 @@ from circumspect.stores.codec import loads
 
 SqlValue = str | float | bool | None
 SqlValues = Mapping[str, SqlValue]
+F = TypeVar("F", bound=Callable[..., object])
+
+_SYNCED_LATER: set[Callable[..., object]] = set()
+
+
+def synced_later(body: F) -> F:
+    """A transaction for which SQLite does not wait for the disk. All others see at once what it wrote, and it outlives
+    the process; a power cut may undo it until the next transaction that waits, which brings it along."""
+    _SYNCED_LATER.add(body)
+    return body
+
+
+def is_synced_later(body: Callable[..., object]) -> bool:
+    return body in _SYNCED_LATER
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.day_counts import count_turn
 from circumspect.stores.held_calls import put_holds
 from circumspect.stores.ledger import escalate, execution_row, finish_call, lease_lost
-from circumspect.stores.statements import SqlValues, insert, run, sql
+from circumspect.stores.statements import SqlValues, insert, run, sql, synced_later
 from circumspect.stores.tables import LOOKED_AT, intents, messages, tool_executions
 from circumspect.stores.turn_marks import list_marks, mark_tool, put_marks
 from circumspect.values import Execution, Incoming, Intent, JsonObject, ModelUsage, PersonDecision
@@ -122,6 +122,7 @@ _COUNT = sql("""
 """)
 
 
+@synced_later
 def renew(connection: sa.Connection, incoming: Incoming, token: str, lease_seconds: float) -> None:
     until = database_time.read(connection) + lease_seconds
     where = {"tenant": incoming.tenant, "conversation": incoming.conversation}
@@ -129,6 +130,7 @@ def renew(connection: sa.Connection, incoming: Incoming, token: str, lease_secon
         raise lease_lost()
 
 
+@synced_later
 def give_back(connection: sa.Connection, incoming: Incoming, token: str) -> None:
     where = {"tenant": incoming.tenant, "conversation": incoming.conversation}
     run(connection, _LET_GO, {**where, "token": token})

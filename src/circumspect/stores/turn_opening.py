@@ -2,7 +2,8 @@
 
 Plain functions on a connection. A plain turn is four statements: the claim makes the conversation if it is new, takes
 the lease if it is free, numbers the message and says whether there is an intent, an interrupted turn or a call to look
-at; only then are those asked for.
+at; only then are those asked for. Nobody waits for the disk: nothing has happened until a call is begun or the turn is
+closed, which wait for it, and a message that a power cut took along is sent again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from circumspect.stores import codec, database_time
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, loads_object
 from circumspect.stores.lasting_files import require_room
 from circumspect.stores.ledger import take_back
-from circumspect.stores.statements import Rows, SqlValues, roll_back, run, sql
+from circumspect.stores.statements import Rows, SqlValues, roll_back, run, sql, synced_later
 from circumspect.stores.tables import LOOKED_AT, VISIBLE, intents, tool_executions, turns
 from circumspect.stores.told_outcomes import has_happened
 from circumspect.values import (
@@ -116,6 +117,7 @@ _TAKE_OVER = sql("""
 """)
 
 
+@synced_later
 def open_turn(
     connection: sa.Connection,
     incoming: Incoming,
