@@ -22,6 +22,9 @@ from circumspect.knowledge.answer_terms import (
     asks_share,
     is_among,
     list_cases,
+    list_deeds,
+    list_named_things,
+    list_parts_of_the_day,
     list_question_terms,
     list_terms,
     read_words,
@@ -59,7 +62,7 @@ _TOGETHER = 0.55
 _UNHEARD = 0.2
 """Share of the question's words that no passage has: somebody may say it otherwise."""
 _PAIR = 2
-"""So few words of a question for an amount are what and of what: "diesel at the marina" is no berth at the marina."""
+"""So few words of a question are what and of what: "diesel at the marina" is no berth at the marina."""
 _UNSAID = 0.4
 """Share of the question's words that need not."""
 _HEADING = 7
@@ -253,13 +256,15 @@ def _stands_together(sentence: str, asked: frozenset[str], at_hand: AtHand) -> b
 def _is_read_so(place: str, asked: frozenset[str], meant: frozenset[str], at_hand: AtHand) -> bool:
     """It is about what was asked, and about what the answer says."""
     there = read_words(place)
-    if set(_YEAR.findall(at_hand.asked)) - set(_YEAR.findall(place)) or _is_other_case(asked, there, at_hand):
+    if set(_YEAR.findall(at_hand.asked)) - set(_YEAR.findall(place)) or _is_other_case(asked, place, at_hand):
         return False
-    missing = frozenset(one for one in asked if not is_among(one, there))
+    missing = frozenset(one for one in asked if not is_among(one, there)) - _list_said_otherwise(place, at_hand)
     things = asked - list_cases(at_hand.asked, asked)
     if (things and things <= missing) or missing & _list_names(at_hand.asked):
         return False
-    if any(is_among(one, read_words("\n".join(at_hand.sources.values()))) for one in missing):
+    # A thing that the documents do name stands where they speak of it.
+    named = (missing & read_question(at_hand.asked).subject) - list_deeds(at_hand.asked)
+    if any(is_among(one, read_words("\n".join(at_hand.sources.values()))) for one in named):
         return False
     return len(missing) <= max(1, _UNSAID * len(asked)) and share(meant, there) >= _TOGETHER
 
@@ -334,22 +339,40 @@ def _is_beside_the_point(about: Collection[str], asked: frozenset[str], at_hand:
         return True
     if set(_CODE.findall(fold(at_hand.asked))) - set(_CODE.findall(fold(ground))):
         return True
-    if _is_other_case(asked, there, at_hand):
+    if _is_other_case(asked, ground, at_hand):
         return True
     cases = list_cases(at_hand.asked, asked)
     about = asked - cases
     about = about if len(about) > 1 else asked
-    unheard = [one for one in about if not is_among(one, there)]
+    unheard = [one for one in about if not is_among(one, there) and one not in _list_said_otherwise(ground, at_hand)]
     # "Private" may have been understood as "individual": a word of the same sort in its place.
     otherwise = (list_terms(at_hand.meant) & list_differing_terms()) - asked
     meant = any(is_among(one, there) for one in otherwise)
-    most = 0 if len(about) <= _PAIR and not meant and asks_amount(at_hand.asked) else max(1, _UNHEARD * len(about))
+    things = list_named_things(at_hand.asked) & about
+    deeds = list_deeds(at_hand.asked)
+    if not meant and (things & set(unheard) or (len(asked - deeds) <= _PAIR and set(unheard) - deeds)):
+        return True
+    most = max(1, _UNHEARD * len(about))
     return len(unheard) > most or share(about, there) < _ABOUT_IT
 
 
-def _is_other_case(asked: frozenset[str], there: frozenset[str], at_hand: AtHand) -> bool:
+def _list_said_otherwise(place: str, at_hand: AtHand) -> frozenset[str]:
+    """Words of the question that a time or a span of months says in their place: "7.30 am", "from May to September"."""
+    facts = list_facts(place)
+    said = frozenset[str]()
+    if any(one.kind == "time" for one in facts):
+        said |= list_parts_of_the_day()
+    months = {one.amount for one in facts if one.kind == "month"}
+    for one in list_facts(at_hand.asked):
+        if one.kind == "month" and one.amount in months:
+            said |= list_terms(one.written)
+    return said
+
+
+def _is_other_case(asked: frozenset[str], place: str, at_hand: AtHand) -> bool:
     """A word that tells one case from another is not there: "student", "on Sundays"."""
-    cases = list_cases(at_hand.asked, asked) - list_rates()
+    there = read_words(place)
+    cases = list_cases(at_hand.asked, asked) - list_rates() - _list_said_otherwise(place, at_hand)
     missing = [one for one in cases if not is_among(one, there)]
     # "Private" may have been understood as "individual": a word of the same sort in its place.
     meant = (list_terms(at_hand.meant) & list_differing_terms()) - asked

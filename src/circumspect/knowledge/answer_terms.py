@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
+from itertools import pairwise, takewhile
+from typing import Literal
 
 from circumspect.knowledge.conflicts import list_differing_terms, list_general_terms
 from circumspect.knowledge.terms import stem_word, stop_words, words
 from circumspect.language.detection import find_language
 from circumspect.language.folding import fold
-from circumspect.language.pack import join_glued_and, join_patterns, join_words, packs
+from circumspect.language.pack import Lines, join_glued_and, join_patterns, join_words, pack, packs
+from circumspect.values import Language
 
 _CITED = re.compile(r"\[(\d{1,3})\]")
 _OF_THE_SAME = 0.5
@@ -46,6 +49,41 @@ def list_cases(question: str, asked: Collection[str]) -> frozenset[str]:
         return cases
     written = {word.removesuffix("'s") for word in words(fold(question))}
     return cases & {stem_word(word) for word in written if not _case_words().isdisjoint((word, word.removesuffix("s")))}
+
+
+def list_deeds(question: str) -> frozenset[str]:
+    """What somebody does in it, reduced: documents may call that otherwise. What it is done to they have to name."""
+    told, subjects = words(fold(question)), _list_grammar("subjects", find_language(question) or "en")
+    return frozenset(stem_word(after) for before, after in pairwise(told) if before in subjects)
+
+
+def list_named_things(question: str) -> frozenset[str]:
+    """Words, reduced, behind an article or the like, in the languages that have these."""
+    language = find_language(question) or "en"
+    determiners, auxiliaries = (_list_grammar(name, language) for name in ("determiners", "auxiliaries"))
+    small, told, found = stop_words(question), words(fold(question)), set[str]()
+    for at, word in enumerate(told):
+        if word not in determiners:
+            continue
+        chain = list(takewhile(lambda one: one not in small, told[at + 1 :]))
+        # "Does the shop open": behind the thing stands what it does.
+        if len(chain) > 1 and at and told[at - 1] in auxiliaries:
+            chain.pop()
+        found.update(map(stem_word, chain))
+    return frozenset(found)
+
+
+@cache
+def _list_grammar(name: Literal["subjects", "determiners", "auxiliaries"], language: Language) -> frozenset[str]:
+    lines: Lines = getattr(pack(language).documents, name)
+    return frozenset(fold(word) for line in lines for word in line.split())
+
+
+@cache
+def list_parts_of_the_day() -> frozenset[str]:
+    return frozenset(
+        stem_word(word) for one in packs() for line in one.documents.parts_of_the_day for word in words(line)
+    )
 
 
 @cache

@@ -29,6 +29,7 @@ _KINDS: dict[str, tuple[StatedValueKind, ...]] = {
     "duration": ("duration", "range", "date", "time", "month", "year"),
     "age": ("range", "duration", "count"),
     "amount": _AMOUNTS,
+    "count": ("count", "range", "measure"),
     "when": (*_TIMES, "duration"),
     "hours": ("time", "weekday", "range"),
     "day": ("weekday", "date", "month"),
@@ -40,9 +41,10 @@ _KINDS: dict[str, tuple[StatedValueKind, ...]] = {
 _INSTEAD = {
     "price": ("amount",),
     "measure": ("amount",),
-    "duration": ("amount",),
+    "duration": ("amount", "count"),
     "age": ("amount", "when"),
     "hours": ("when", "duration"),
+    "count": ("amount",),
     "day": ("when",),
     "mail": ("place", "phone"),
 }

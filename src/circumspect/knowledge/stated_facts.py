@@ -112,7 +112,8 @@ def list_facts(text: str) -> tuple[StatedValue, ...]:
     """In the order of the text; none overlaps another."""
     found = [*_mails(text), *_streets(text)]
     read = values(text)
-    _add(found, (one for one in read if one.kind in _FIRM))
+    # "10 working days" are no days of the week.
+    _add(found, (one for one in read if one.kind in _FIRM or one.unit == "working days"))
     for reader in (_phones, _labels, _ranges, _measures, _weekdays, _months, _free):
         _add(found, reader(text))
     _add(found, read)

@@ -382,6 +382,12 @@ class DocumentWords:
     """Too general to tell one subject from another."""
     telling: Lines
     """Who, which kind, where: a rule with such a word is not the rule without it."""
+    subjects: Lines
+    """Behind one of these stands what somebody does: "may I barbecue"."""
+    auxiliaries: Lines
+    determiners: Lines
+    """Behind one of these stands a thing: "the café", "how many canoes"."""
+    parts_of_the_day: Lines
     units: Lines
     """The words for measures of time."""
     chapter: Lines
@@ -413,8 +419,8 @@ class ConflictWords:
     """conflicts.txt: by which two documents are found to answer a question differently."""
 
     wants: Mapping[str, Lines]
-    """How a question asks for a kind of thing (price, amount, age, duration, when, day, name, place, phone, mail), for
-    a yes, or for the begin or the end of a time."""
+    """How a question asks for a kind of thing (price, amount, count, age, duration, when, hours, day, name, place,
+    phone, mail), for a yes, or for the begin or the end of a time."""
     begins: Lines
     """Before a time or a date: it is the beginning of something."""
     ends: Lines

@@ -17,6 +17,7 @@ from circumspect.demo.offline.request_view import RequestContents, read_request
 from circumspect.demo.offline.slot_kinds import missing
 from circumspect.demo.offline.tool_choice import find_wanted_actions
 from circumspect.guardian.spam import spam_score
+from circumspect.knowledge.answer_terms import list_named_things, list_question_terms
 from circumspect.values import Json, ModelRequest
 
 _SHORT, _LONG = 80, 300
@@ -95,7 +96,7 @@ def _way(course: Course, seen: RequestContents, text: str) -> _Way:
             return _Way("CLARIFY", 0.4, 0.4, "It does not say what the help is needed with.", "unclear")
         case "help":
             return _Way("REASON_ONLY", 0.8, 0.8, "It asks what can be done here.", "question")
-    if _points_at_nothing(utterance, first):
+    if _points_at_nothing(utterance, first) and (seen.tools or not _names_something(utterance)):
         return _Way("CLARIFY", 0.4, 0.4, "It does not say what it is about.", "unclear")
     if utterance.asks or course.act == "know":
         return _Way("RETRIEVE", 0.85, 0.8, "A question that documents may answer.", "question")
@@ -119,6 +120,11 @@ def _points_at_nothing(utterance: ParsedText, first: bool) -> bool:
     if first and utterance.has("pointing") and not known and len(utterance.telling) <= _FEW + 1:
         return True
     return len(utterance.telling) <= _FEW and not known and not utterance.has(*concepts().things)
+
+
+def _names_something(utterance: ParsedText) -> bool:
+    """A question for a thing that documents may have: "How many canoes are there?"."""
+    return utterance.asks and bool(list_named_things(utterance.text) & list_question_terms(utterance.text))
 
 
 def _topic(utterance: ParsedText) -> str:

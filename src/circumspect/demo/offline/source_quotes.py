@@ -12,6 +12,7 @@ from circumspect.demo.offline.free_text import keys_in
 from circumspect.demo.offline.lexicon import ParsedText
 from circumspect.demo.offline.quoting import SENTENCE_FITS, OfflineAnswer, quote_text, sentences_of
 from circumspect.demo.offline.request_view import RequestContents
+from circumspect.knowledge.answer_terms import read_words, share
 from circumspect.knowledge.answering import goes_on
 from circumspect.knowledge.asked_question import read_question
 from circumspect.knowledge.passages import sentences
@@ -23,6 +24,8 @@ _SURE, _WEAK = 8, 6
 _ENOUGH = 0.6
 _OTHER_KIND = 0.7
 """A price was asked for, and the sentence has none."""
+_ABOUT_ELSE = 0.8
+"""It has none of the words that say of what."""
 _FURTHER_DOWN = 0.8
 """Search saw the whole passage; so much less does a sentence count for each rank below the first."""
 
@@ -35,7 +38,8 @@ def has_sources(seen: RequestContents) -> bool:
 def find_citation(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer | None:
     """None where no sentence of any passage shares enough with the question."""
     asked, kinds = keys_in(utterance), _list_wanted_kinds(utterance.text)
-    best, said, number = 0.0, "", ""
+    subject = read_question(utterance.text).subject
+    ranked, best, said, number = 0.0, 0.0, "", ""
     for key, text in seen.blocks.items():
         if not asked or not (numbered := _KEY.fullmatch(key)):
             continue
@@ -53,8 +57,11 @@ def find_citation(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer
             shared = len(asked & words) + 0.9 * len(asked & (there - words))
             fit = shared / len(asked) * _FURTHER_DOWN ** (int(numbered[1]) - 1) if asked & words or at == 0 else 0.0
             fit *= 1.0 if not kinds or kinds & {one.kind for one in list_facts(sentence)} else _OTHER_KIND
-            if fit > best:
-                best, said, number = fit, sentence.strip(" |"), numbered[1]
+            # "Cost" is a word of every price; what of is not.
+            read_under = read_words("\n".join((*headings, sentence)))
+            rank = fit * (_ABOUT_ELSE + (1 - _ABOUT_ELSE) * share(subject, read_under))
+            if rank > ranked:
+                ranked, best, said, number = rank, fit, sentence.strip(" |"), numbered[1]
     if best < SENTENCE_FITS:
         return None
     return OfflineAnswer(f"{quote_text(said, seen)} [{number}]", _SURE if best >= _ENOUGH else _WEAK)
