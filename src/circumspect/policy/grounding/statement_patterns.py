@@ -1,57 +1,191 @@
 """The words of `statements.txt` as patterns: a language pack -> what a clause is scanned with.
 
-One scan finds every sign of a clause. Each line of a list is an alternative of its own, and at each word only those
-are tried that can begin with its letter.
+One look at the words of a text tells which lists, of all languages, can be found in it at all; the others are never
+searched for. Each line of a list of signs is an alternative of its own, and at each word only those are tried that can
+begin with it. They are compiled when a text has such a word: most languages of most processes never are.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
 
 from circumspect.language.pack import LanguagePack, Lines, compile_words, join_patterns, pack, packs
 from circumspect.language.registry import Language
-from circumspect.policy.grounding.first_letters import sort_by_first_letter
+from circumspect.policy.grounding.first_words import TOKEN, FirstWords, WordIndex, find_first_words, find_needed_words
 
 TICK = "\u2713"
-_STOPS = r"[,;:()!?](?=\s|$)| - |\n"
+STOPS = r"[,;:()!?](?=\s|$)| - |\n"
+_ENDS_A_WORD = re.compile(r"(?:^|\^| )(?:\(\?:[^()]* \)\?)*$")
+"""A frame behind which a word begins."""
 _GAP = re.compile(r"\(\?:( ?)(\\[Sw]\+)( ?)\)(?=\{)")
+
+
+ANY_TEXT = -1
+KNOWN_TOKENS = 16_384
+"""Of so many words it is remembered what begins with them."""
+
+
+class TextWords(NamedTuple):
+    """A folded text, and which of all lists have a line that can begin at one of its words."""
+
+    text: str
+    begins: int
+
+
+@dataclass(frozen=True, slots=True)
+class WordList:
+    """The lines of a list as one pattern, which is only searched for where a word of the text can begin a line."""
+
+    pattern: re.Pattern[str]
+    bit: int
+
+    def may_be_in(self, words: TextWords) -> bool:
+        return words.begins & self.bit != 0
+
+    def search(self, words: TextWords) -> bool:
+        return words.begins & self.bit != 0 and self.pattern.search(words.text) is not None
+
+    def match(self, words: TextWords) -> bool:
+        return words.begins & self.bit != 0 and self.pattern.match(words.text) is not None
+
+    def count(self, words: TextWords) -> int:
+        return len(self.pattern.findall(words.text)) if words.begins & self.bit else 0
+
+
+class FoundSign(NamedTuple):
+    kind: str
+    action: str
+    start: int
+    end: int
+
+
+class SignIndex:
+    """The signs of a language by the words that they can begin with."""
+
+    def __init__(self, lines: Sequence[SignLine], bit: int) -> None:
+        self.bit = bit
+        self._lines = lines
+        self._index = WordIndex(find_first_words(one.pattern) for one in lines)
+        self._needs = functools.reduce(operator.or_, (one.needs for one in lines if one.needs != ANY_TEXT), 0)
+        self._any = bit | self._needs
+        self._openings: dict[int, dict[str, Sequence[_Opening]]] = {}
+        self._compiled: dict[tuple[int, ...], _Opening] = {}
+
+    def begins_with(self, token: str) -> bool:
+        return any(self._lines[place].needs == ANY_TEXT for place in self._index.look_up(token))
+
+    def may_be_in(self, words: TextWords) -> bool:
+        return words.begins & self._any != 0
+
+    def find(self, words: TextWords) -> list[FoundSign]:
+        """Every sign of the text, one behind the other. Of two at the same place the first counts."""
+        found: list[FoundSign] = []
+        text, begins = words
+        if not begins & self._any:
+            return found
+        read = 0
+        known = self._openings.setdefault(begins & self._needs, {})
+        for token in TOKEN.finditer(text):
+            openings = known.get(token[0])
+            if openings is None:
+                openings = self._read_openings(token[0], begins, known)
+            if not openings or (start := token.start()) < read:
+                continue
+            for pattern, names, leads in openings:
+                if not (leads and start) and (hit := pattern.match(text, start)):
+                    kind, action = names[(hit.lastindex or 1) - 1]
+                    read = hit.end()
+                    found.append(FoundSign(kind, action, start, read))
+                    break
+        return found
+
+    def _read_openings(self, token: str, begins: int, known: dict[str, Sequence[_Opening]]) -> Sequence[_Opening]:
+        groups: list[list[int]] = []
+        for place in self._index.look_up(token):
+            line = self._lines[place]
+            if not line.needs & (begins | self.bit):
+                continue
+            # What has lists of verbs in it is a pattern of its own, shared by all words that it can begin with.
+            if groups and not line.framed and not self._lines[groups[-1][-1]].framed:
+                groups[-1].append(place)
+            else:
+                groups.append([place])
+        if len(known) >= KNOWN_TOKENS:
+            known.clear()
+        found = known[token] = tuple(self._compile(tuple(one)) for one in groups)
+        return found
+
+    def _compile(self, places: tuple[int, ...]) -> _Opening:
+        if (known := self._compiled.get(places)) is None:
+            lines = [self._lines[place] for place in places]
+            known = self._compiled[places] = _Opening(
+                re.compile("|".join(one.pattern for one in lines)),
+                tuple(name for one in lines for name in one.names),
+                lines[0].leads,
+            )
+        return known
+
+
+class SignLine(NamedTuple):
+    """A pattern, and the kind and action of each of its groups."""
+
+    pattern: str
+    names: tuple[tuple[str, str], ...]
+    framed: bool = False
+    """Lists of verbs behind a frame."""
+    leads: bool = False
+    """Found at the beginning of a text only."""
+    needs: int = ANY_TEXT
+    """Found in texts only that have this bit."""
+
+
+class _Opening(NamedTuple):
+    pattern: re.Pattern[str]
+    names: tuple[tuple[str, str], ...]
+    leads: bool
 
 
 @dataclass(frozen=True, slots=True)
 class StatementPatterns:
     language: Language
     letters: re.Pattern[str]
-    small: re.Pattern[str]
+    signs: SignIndex
+    small: WordList
     """Words that tell the language from others with the same letters."""
-    signs: re.Pattern[str]
-    names: tuple[tuple[str, str], ...]
-    """Kind and action of each sign, by the number of its group."""
     attributive: re.Pattern[str]
-    objects: re.Pattern[str]
-    subject: re.Pattern[str]
-    dated: re.Pattern[str]
-    anchor: re.Pattern[str]
-    definite: re.Pattern[str]
-    own: re.Pattern[str]
-    ceased: re.Pattern[str]
-    aside: re.Pattern[str]
-    regret: re.Pattern[str]
+    objects: WordList
+    subject: WordList
+    dated: WordList
+    anchor: WordList
+    definite: WordList
+    own: WordList
+    ceased: WordList
+    aside: WordList
+    regret: WordList
     unsure: re.Pattern[str]
-    harmless: re.Pattern[str]
-    condition: re.Pattern[str]
-    linking: re.Pattern[str]
-    clauses: re.Pattern[str]
-    turns: re.Pattern[str]
+    harmless: WordList
+    condition: WordList
+    linking: WordList
+    clauses: WordList
+    turns: WordList
     joins: re.Pattern[str]
-    question: re.Pattern[str]
-    tag: re.Pattern[str]
-    secret: re.Pattern[str]
-    asks: re.Pattern[str]
-    no_ask: re.Pattern[str]
+    question: WordList
+    tag: WordList
+    secret: WordList
+    asks: WordList
+    no_ask: WordList
     that: re.Pattern[str] | None
+
+    def has_words_in(self, words: TextWords) -> bool:
+        """Not so, the language says nothing in the text, and divides it nowhere but at its marks."""
+        lists = (self.secret, self.linking, self.aside, self.clauses, self.question, self.tag, self.objects)
+        return self.that is not None or self.signs.may_be_in(words) or any(one.may_be_in(words) for one in lists)
 
 
 def _bound_words(pattern: str) -> str:
@@ -59,57 +193,89 @@ def _bound_words(pattern: str) -> str:
     return pattern.replace(r"\S*", r"\S{0,40}").replace(r"\S+", r"\S{1,40}")
 
 
-_SignPattern = tuple[str, tuple[tuple[str, str], ...]]
-"""A pattern and the kind and action of each of its groups."""
+class _Watch:
+    """What is looked for in the words of a text, each with its bit."""
 
+    def __init__(self) -> None:
+        self.begins: list[FirstWords] = []
 
-def _join_signs(signs: Sequence[_SignPattern]) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """One pattern for all, tried by the letter that stands there, and the names of its groups."""
-    branches: list[str] = []
-    names: list[tuple[str, str]] = []
-    by_letter = sort_by_first_letter([pattern for pattern, _ in signs])
-    letters = "".join(by_letter)
-    others = f"(?![{re.escape(letters)}])" if letters else ""
-    for letter, places in by_letter.items():
-        if places:
-            here = f"(?={re.escape(letter)})" if letter else others
-            branches.append(f"{here}(?:{'|'.join(signs[place][0] for place in places)})")
-            names += (name for place in places for name in signs[place][1])
-    return rf"(?:(?<!\w)|(?='))(?:{'|'.join(branches)})", tuple(names)
+    def add(self, pattern: str) -> int:
+        """The bit of texts that have a word which the pattern needs."""
+        self.begins.append(find_needed_words(pattern))
+        return 1 << (len(self.begins) - 1)
+
+    @cached_property
+    def index(self) -> WordIndex:
+        return WordIndex(self.begins)
 
 
 @cache
-def _read_all() -> tuple[StatementPatterns, ...]:
-    return tuple(map(_read_patterns, packs()))
+def _read_all() -> tuple[tuple[StatementPatterns, ...], _Watch]:
+    watch = _Watch()
+    return tuple(_read_patterns(one, watch) for one in packs()), watch
 
 
-def _read_patterns(one: LanguagePack) -> StatementPatterns:
+@cache
+def _begin_anywhere() -> int:
+    return sum(1 << place for place in _read_all()[1].index.anywhere)
+
+
+@lru_cache(maxsize=KNOWN_TOKENS)
+def _begin_with(token: str) -> int:
+    patterns, watch = _read_all()
+    signs = sum(one.signs.bit for one in patterns if one.signs.begins_with(token))
+    return signs | sum(1 << place for place in watch.index.look_up(token))
+
+
+def read_words(text: str) -> TextWords:
+    """A folded text with what can be found in it."""
+    return TextWords(text, functools.reduce(operator.or_, map(_begin_with, TOKEN.findall(text)), _begin_anywhere()))
+
+
+def _read_patterns(one: LanguagePack, watch: _Watch) -> StatementPatterns:
     words = one.statements
     joined = f"(?:{join_patterns(one.about.glued_and)})?" if one.about.glued_and else ""
     glued = f"{join_patterns(one.about.glued)}?" if one.about.glued else ""
     adverbs = rf"(?:{join_patterns(words.adverbs)} ){{0,3}}"
-    frames = join_patterns(line.replace("{adverbs}", adverbs) for line in words.frames)
-    denied = join_patterns(line.replace("{adverbs}", adverbs) for line in words.denied_frames)
-    doing = join_patterns(line.replace("{adverbs}", adverbs) for line in words.ongoing)
-    signs: list[_SignPattern] = []
+    frames = [line.replace("{adverbs}", adverbs) for line in words.frames]
+    denied = [line.replace("{adverbs}", adverbs) for line in words.denied_frames]
+    doing = [line.replace("{adverbs}", adverbs) for line in words.ongoing]
+    signs: list[SignLine] = []
     # Words that a pattern leaves open are not those that turn its sense.
     turned = rf"{join_patterns((*words.negation, *words.condition))}(?!\w)"
 
     def guard(line: str) -> str:
         return _GAP.sub(lambda gap: f"(?:{gap[1]}(?!{turned}){gap[2]}{gap[3]})", line)
 
-    def add(kind: str, lines: Lines, action: str = "", *, before: str = "") -> None:
+    def need(line: SignLine) -> SignLine:
+        if find_first_words(line.pattern) is None and find_needed_words(line.pattern) is not None:
+            return line._replace(needs=watch.add(line.pattern))
+        return line
+
+    def add(kind: str, lines: Lines, action: str = "", *, before: Sequence[str] = ()) -> None:
         add_all(kind, {action: lines}, before=before)
 
-    def add_all(kind: str, lists: Mapping[str, Lines], *, before: str = "") -> None:
-        found: list[_SignPattern] = []
-        for action, lines in lists.items():
-            for line in lines if before else (f"{head}{line}" for head in ("", *one.about.glued_and) for line in lines):
-                found.append((_bound_words(rf"{guard(line)}(?!\w)()"), ((kind, action),)))
-        if before and found:
-            joined = _bound_words(f"{before}(?:{'|'.join(pattern for pattern, _ in found)})")
-            found = [(joined, tuple(name for _, names in found for name in names))]
-        signs.extend(found)
+    def add_all(kind: str, lists: Mapping[str, Lines], *, before: Sequence[str] = ()) -> None:
+        heads = [""] if before else ["", *one.about.glued_and]
+        found = [
+            need(SignLine(_bound_words(rf"{head}{guard(line)}(?!\w)()"), ((kind, action),)))
+            for action, lines in lists.items()
+            for head in heads
+            for line in lines
+        ]
+        if not (before and found):
+            signs.extend(found)
+            return
+        verbs = f"(?:{'|'.join(line.pattern for line in found)})"
+        names = tuple(name for line in found for name in line.names)
+        bit = watch.add(verbs)
+        for frame in before:
+            needs = bit if _ENDS_A_WORD.search(frame.removesuffix(adverbs)) else ANY_TEXT
+            signs.append(SignLine(f"{_bound_words(frame)}{verbs}", names, True, frame.startswith("^"), needs))
+
+    def listed(pattern: str | re.Pattern[str], begins: str = "") -> WordList:
+        compiled = re.compile(pattern) if isinstance(pattern, str) else pattern
+        return WordList(compiled, watch.add(begins or compiled.pattern))
 
     # Of two that begin at the same place the first counts: what is special stands before what is plain.
     add("general", words.general)
@@ -120,66 +286,68 @@ def _read_patterns(one: LanguagePack) -> StatementPatterns:
     add("failed", words.failed)
     add("unable", words.unable)
     add_all("promised", words.promised)
-    add_all("doing", words.doing, before=doing if words.ongoing else "")
+    add_all("doing", words.doing, before=doing)
     add_all("done", words.done)
-    add_all("denied", words.framed, before=denied)
-    add_all("framed", words.framed, before=frames if words.frames else "")
+    if denied:
+        add_all("denied", words.framed, before=denied)
+    add_all("framed", words.framed, before=frames)
     add("under_way", words.under_way)
     add("modal", words.modal)
     add("future", words.future)
     add("condition", words.condition)
     add("managed", words.managed)
     add_all("do", words.do)
-    add_all("deed", words.deed, before=glued)
+    add_all("deed", words.deed, before=[glued] if glued else ())
     add("finished", (*words.finished, TICK))
     add("ended", words.ended)
-    add("someone_else", words.someone_else, before=glued)
-    add("both", words.both, before=glued)
+    add("someone_else", words.someone_else, before=[glued] if glued else ())
+    add("both", words.both, before=[glued] if glued else ())
     add("negation", words.negation)
     add("yet", words.yet)
     own = tuple(line.replace("{adverbs}", adverbs) for line in words.own)
+    months, linking = join_patterns(one.values.month_stems), join_patterns(words.linking)
+    turns, question = join_patterns(words.turns), join_patterns(words.question)
     objects = "|".join(rf"(?P<{name}>{glued}{join_patterns(lines)})(?!\w)" for name, lines in words.object.items())
     begins = [*words.joins, *words.turns]
     if one.about.glued_and:
         nouns = [line for lists in (words.object, words.deed) for lines in lists.values() for line in lines]
         begins.append(rf"{join_patterns(one.about.glued_and)}{glued}{join_patterns(nouns)}")
     announced = rf"(?<!\w)({join_patterns(words.announced)}) \u05e9(?=\w{{3}})"
-    scanned, names = _join_signs(signs)
     return StatementPatterns(
         one.code,
         one.script.letter,
-        small=compile_words((one.about.plain_words,)),
-        signs=re.compile(scanned),
-        names=names,
+        signs=SignIndex(signs, watch.add("(?!)")),
+        small=listed(compile_words((one.about.plain_words,))),
         attributive=re.compile(rf"(?<!\w){join_patterns(words.attributive)} $"),
-        objects=re.compile(rf"(?<!\w)(?:{objects or '(?!)'})"),
-        subject=re.compile(rf"(?<!\w){glued}{join_patterns(words.subject)}(?!\w)"),
-        dated=re.compile(rf"\d\W{{1,3}}{join_patterns(one.values.month_stems)}(?!\w)"),
-        anchor=compile_words((words.anchor,)),
-        definite=compile_words((words.definite,)),
-        own=compile_words((own,)),
-        ceased=compile_words((words.ceased,)),
-        aside=re.compile(rf"(?<!\w){join_patterns(words.aside)}(?!\w|\W*\?)"),
-        regret=compile_words((words.regret,)),
+        objects=listed(rf"(?<!\w)(?:{objects or '(?!)'})"),
+        subject=listed(rf"(?<!\w){glued}{join_patterns(words.subject)}(?!\w)"),
+        dated=listed(rf"\d\W{{1,3}}{months}(?!\w)", months),
+        anchor=listed(compile_words((words.anchor,))),
+        definite=listed(compile_words((words.definite,))),
+        own=listed(compile_words((own,))),
+        ceased=listed(compile_words((words.ceased,))),
+        aside=listed(rf"(?<!\w){join_patterns(words.aside)}(?!\w|\W*\?)"),
+        regret=listed(compile_words((words.regret,))),
         unsure=compile_words((words.unsure,)),
-        harmless=compile_words((words.harmless,)),
-        condition=re.compile(rf"(?<!\w){joined}{join_patterns(words.condition)}(?!\w)"),
-        linking=re.compile(rf",(?= {join_patterns(words.linking)}(?!\w))"),
-        clauses=re.compile(rf"{_STOPS}|(?<!\w)(?=(?:{'|'.join(begins)})(?!\w))"),
-        turns=re.compile(rf"\s{{0,8}}{join_patterns(words.turns)}(?!\w)"),
+        harmless=listed(compile_words((words.harmless,))),
+        condition=listed(rf"(?<!\w){joined}{join_patterns(words.condition)}(?!\w)"),
+        linking=listed(rf",(?= {linking}(?!\w))", linking),
+        clauses=listed(rf"{STOPS}|(?<!\w)(?=(?:{'|'.join(begins)})(?!\w))", rf"(?:{'|'.join(begins)})(?!\w)"),
+        turns=listed(rf"\s{{0,8}}{turns}(?!\w)", rf"{turns}(?!\w)"),
         joins=re.compile(join_patterns(words.joins)),
-        question=re.compile(rf"\W{{0,12}}{join_patterns(words.question)}(?!\w)"),
-        tag=re.compile(rf"(?<!\w){join_patterns(words.tag)}\W*$"),
-        secret=re.compile(rf"(?<!\w){glued}{join_patterns(words.secret)}(?!\w)"),
-        asks=compile_words((words.asks,)),
-        no_ask=compile_words((words.no_ask,)),
+        question=listed(rf"\W{{0,12}}{question}(?!\w)", rf"{question}(?!\w)"),
+        tag=listed(rf"(?<!\w){join_patterns(words.tag)}\W*$"),
+        secret=listed(rf"(?<!\w){glued}{join_patterns(words.secret)}(?!\w)"),
+        asks=listed(compile_words((words.asks,))),
+        no_ask=listed(compile_words((words.no_ask,))),
         that=re.compile(announced) if words.announced else None,
     )
 
 
-def find_patterns(language: Language | None) -> list[StatementPatterns]:
+@cache
+def find_patterns(language: Language | None) -> tuple[StatementPatterns, ...]:
     """Of several languages with the same letters the conversation's, and English, into which models fall."""
-    return [one for one in _read_all() if language is None or _is_read(one.language, language)]
+    return tuple(one for one in _read_all()[0] if language is None or _is_read(one.language, language))
 
 
 def _is_read(one: Language, language: Language) -> bool:

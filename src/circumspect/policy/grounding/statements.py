@@ -10,7 +10,7 @@ each clause, so that a long reply costs what its length says.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
@@ -18,7 +18,15 @@ from typing import Literal, NamedTuple
 from circumspect.language.folding import fold
 from circumspect.language.registry import Language
 from circumspect.language.sentences import split_sentences
-from circumspect.policy.grounding.statement_patterns import TICK, StatementPatterns, find_patterns
+from circumspect.policy.grounding.statement_patterns import (
+    STOPS,
+    TICK,
+    FoundSign,
+    StatementPatterns,
+    TextWords,
+    find_patterns,
+    read_words,
+)
 
 StatementKind = Literal[
     "done", "own", "asserted", "hinted", "promised", "not_done", "bad_news", "negated", "asks_secret", "other"
@@ -44,13 +52,6 @@ class Statement:
     """It speaks of what deeds are done to."""
 
 
-class _Sign(NamedTuple):
-    kind: str
-    action: str
-    start: int
-    end: int
-
-
 _QUOTED = re.compile(r"(?<!\w)\"[^\"]{0,300}\"(?!\w)")
 _MARKS = re.compile(r"[*_`#>|\u2022\ufe0f]+")
 _TICKS = re.compile(r"[\u2705\u2714\u2611\u2713]")
@@ -63,49 +64,82 @@ _LONGEST = 400
 _FULL_STOP = re.compile(r"[;]| - ")
 _NUMBER = re.compile(r"\d{4}|\w@\w|\d:\d\d|\d[.,]\d\d(?!\d)")
 _FIGURE = re.compile(r"[^\W\d]\W+\d|\d\W+[^\W\d]")
+_STOPS = re.compile(STOPS)
 _TOPIC = 4
 """A question of so many words that only names something is what the next sentence is about: "The refund? Issued."."""
+
+
+class _Setting(NamedTuple):
+    """What the sentences before leave open."""
+
+    topic: str = ""
+    listed: bool = False
+    """A list of what is possible has begun."""
 
 
 @lru_cache(maxsize=256)
 def read_statements(reply: str, language: Language | None = None) -> tuple[Statement, ...]:
     """What the sentences of a reply state, in their order. Of several languages with the same letters the
     conversation's is read, and English, into which models fall."""
-    spoken = find_patterns(language)
     found: list[Statement] = []
-    topic, listed = "", False
+    setting = _Setting()
     for piece in split_sentences(reply):
-        is_item = bool(_LIST_ITEM.match(piece) or _BULLET.match(piece))
-        text = _QUOTED.sub(" ", fold(_LIST_ITEM.sub("", piece)).replace("\u0451", "\u0435"))
-        # A tick says "done" of what stands behind it, unless it only decks out a list of what is possible.
-        text = _TICKS.sub(" " if listed else f"; {TICK} ", text)
-        text = " ".join(_GLUED.sub(" ", _MARKS.sub(" ", text)).split()).removeprefix("; ")
-        here = [words for words in spoken if words.letters.search(text)] or (spoken[:1] if _NUMBER.search(text) else [])
-        if not here:
-            continue
-        main = _find_main(here, text)
-        listed = listed and is_item
-        for words in here:
-            found.extend(_read_sentence(piece, f"{topic}{text}", words, plain=words is main and not listed))
-        topic = f"{text.rstrip('? ')}: " if any(_is_topic(text, words) for words in here) else ""
-        # "I can:" and a list of what.
-        listed = listed or (text.endswith(":") and any(sign.kind == "modal" for sign in _scan(text, main)))
+        statements, setting = _read_piece(piece, setting, language)
+        found += statements
     return tuple(found)
 
 
-def _find_main(here: list[StatementPatterns], text: str) -> StatementPatterns:
+@lru_cache(maxsize=4096)
+def _read_piece(piece: str, setting: _Setting, language: Language | None) -> tuple[Sequence[Statement], _Setting]:
+    """The statements of one sentence of a reply. The same ones come again: greetings, offers, lists, whole replies."""
+    spoken = find_patterns(language)
+    is_item = bool(_LIST_ITEM.match(piece) or _BULLET.match(piece))
+    text = fold(_LIST_ITEM.sub("", piece)).replace("\u0451", "\u0435")
+    if '"' in text:
+        text = _QUOTED.sub(" ", text)
+    listed = setting.listed
+    if text.isascii():
+        text = _MARKS.sub(" ", text)
+    else:
+        # A tick says "done" of what stands behind it, unless it only decks out a list of what is possible.
+        text = _TICKS.sub(" " if listed else f"; {TICK} ", text)
+        text = _GLUED.sub(" ", _MARKS.sub(" ", text))
+    text = " ".join(text.split()).removeprefix("; ")
+    here = [words for words in spoken if words.letters.search(text)] or (spoken[:1] if _NUMBER.search(text) else ())
+    if not here:
+        return (), setting
+    said = read_words(text)
+    main = _find_main(here, said)
+    listed = listed and is_item
+    told = read_words(setting.topic + text) if setting.topic else said
+    found: list[Statement] = []
+    for words in here:
+        if words is main or words.has_words_in(told):
+            found.extend(_read_sentence(piece, told, words, plain=words is main and not listed))
+        elif not _is_asked(told.text):
+            # Another language with the same letters: it says nothing of any deed.
+            found.extend(Statement(piece, clause, "other") for clause, _ in _split_text(told.text.strip(), _STOPS))
+    topic = f"{text.rstrip('? ')}: " if any(_is_topic(said, words) for words in here) else ""
+    # "I can:" and a list of what.
+    listed = listed or (text.endswith(":") and any(sign.kind == "modal" for sign in _scan(said, main)))
+    return tuple(found), _Setting(topic, listed)
+
+
+def _find_main(here: Sequence[StatementPatterns], said: TextWords) -> StatementPatterns:
     """The language with the most letters, and of those with the same letters the one with the most of its words."""
     if len(here) == 1:
         return here[0]
-    letters = {one: len(one.findall(text)) for one in {words.letters for words in here}}
-    return max(here, key=lambda words: (letters[words.letters], len(words.small.findall(text))))
+    scripts = {words.letters for words in here}
+    letters = {one: len(one.findall(said.text)) if len(scripts) > 1 else 0 for one in scripts}
+    return max(here, key=lambda words: (letters[words.letters], words.small.count(said)))
 
 
-def _is_topic(text: str, words: StatementPatterns) -> bool:
-    if not text.endswith("?") or text.count(" ") >= _TOPIC or words.question.match(text):
+def _is_topic(said: TextWords, words: StatementPatterns) -> bool:
+    text = said.text
+    if not text.endswith("?") or text.count(" ") >= _TOPIC or words.question.match(said):
         return False
-    signs = _scan(text, words)
-    named = bool(signs) or bool(words.objects.search(text)) or bool(_NUMBER.search(text))
+    signs = _scan(said, words)
+    named = bool(signs) or words.objects.search(said) or bool(_NUMBER.search(text))
     return named and all(sign.kind == "deed" for sign in signs)
 
 
@@ -126,49 +160,83 @@ def states_deed(text: str) -> bool:
 
 
 class _Clause(NamedTuple):
-    text: str
+    said: TextWords
     alone: bool
     """What was supposed or reported before it does not reach it."""
 
+    @property
+    def text(self) -> str:
+        return self.said.text
 
-def _split(text: str, words: StatementPatterns) -> list[_Clause]:
+
+def _split(said: TextWords, words: StatementPatterns) -> list[_Clause]:
     found: list[_Clause] = []
-    at, mark = 0, ""
-    ends = [(hit.start(), hit.end(), hit.group()) for hit in words.clauses.finditer(text)]
-    for start, end, next_mark in (*ends, (len(text), len(text), "")):
-        # Nobody says so much in one clause; what is longer is read in pieces.
-        for begin in range(at, start, _LONGEST):
-            if piece := text[begin : min(start, begin + _LONGEST)].strip():
-                found.append(_Clause(piece, bool(_FULL_STOP.fullmatch(mark)) or bool(words.turns.match(piece))))
-                mark = ""
-        at, mark = end, next_mark or mark
+    for piece, mark in _split_text(said.text, words.clauses.pattern if words.clauses.may_be_in(said) else _STOPS):
+        clause = said if len(piece) == len(said.text) else read_words(piece)
+        found.append(_Clause(clause, bool(_FULL_STOP.fullmatch(mark)) or words.turns.match(clause)))
     return found
 
 
-def _read_sentence(sentence: str, text: str, words: StatementPatterns, *, plain: bool) -> Iterator[Statement]:
-    """`plain`: also what is said with verbs that nobody listed."""
-    if _asks_secret(text, words):
-        yield Statement(sentence, text, "asks_secret")
+def _split_text(text: str, marks: re.Pattern[str]) -> list[tuple[str, str]]:
+    """Each clause with the mark before it."""
+    found: list[tuple[str, str]] = []
+    at, mark = 0, ""
+    for hit in (*marks.finditer(text), None):
+        start = hit.start() if hit else len(text)
+        # Nobody says so much in one clause; what is longer is read in pieces.
+        for begin in range(at, start, _LONGEST):
+            if piece := text[begin : min(start, begin + _LONGEST)].strip():
+                found.append((piece, mark))
+                mark = ""
+        if hit:
+            at, mark = hit.end(), hit[0] or mark
+    return found
+
+
+def _is_asked(text: str) -> bool:
+    return text.rstrip(" \"')").endswith("?")
+
+
+def _leave_out(said: TextWords, words: StatementPatterns) -> TextWords:
+    """Without what is said around a statement."""
+    text = said.text
     if words.that:
         text = words.that.sub(r"\1 ", text)
-    text = words.aside.sub(" ", words.linking.sub("", text)).strip()
-    if plain and (hit := _NO_MORE.match(text)) and [sign.kind for sign in _scan(hit[1], words)] == ["negation"]:
+    if words.linking.may_be_in(said):
+        text = words.linking.pattern.sub("", text)
+    if words.aside.may_be_in(said):
+        text = words.aside.pattern.sub(" ", text)
+    text = text.strip()
+    return said if text == said.text else read_words(text)
+
+
+def _read_sentence(sentence: str, said: TextWords, words: StatementPatterns, *, plain: bool) -> Iterator[Statement]:
+    """`plain`: also what is said with verbs that nobody listed."""
+    if _asks_secret(said, words):
+        yield Statement(sentence, said.text, "asks_secret")
+    said = _leave_out(said, words)
+    text = said.text
+    if (
+        plain
+        and (hit := _NO_MORE.match(text))
+        and [one.kind for one in _scan(read_words(hit[1]), words)] == ["negation"]
+    ):
         yield Statement(sentence, text, "own", touches=True)
         return
-    asked = text.rstrip(" \"')").endswith("?")
-    clauses = _split(text, words)
+    asked = _is_asked(text)
+    clauses = _split(said, words)
     if asked:
-        if words.question.match(text) or words.tag.search(text.rstrip("?! ")):
+        if words.question.match(said) or words.tag.pattern.search(text.rstrip("?! ")):
             return
         clauses = clauses[:-1]
-    signs = [_scan(clause.text, words) for clause in clauses]
+    signs = [_scan(clause.said, words) for clause in clauses]
     if not (plain or any(signs)):
         # Another language with the same letters: it says nothing of any deed.
         yield from () if asked else _read_without_signs(sentence, clauses, words)
         return
-    whole = _Whole(text, words, signs)
+    whole = _Whole(said, words, signs)
     exempt, possible, noun, denied = False, False, "", False
-    lead: list[_Sign] = []
+    lead: list[FoundSign] = []
     waiting: frozenset[str] = frozenset()
     read: list[Statement] = []
     for clause, one in zip(clauses, signs, strict=True):
@@ -180,12 +248,12 @@ def _read_sentence(sentence: str, text: str, words: StatementPatterns, *, plain:
             one = [*lead, *one]
         lead = [sign for sign in one if sign.kind in ("future", "unable", "managed")]
         # "The address stayed, because the parcel is on its way": what is on its way is the parcel.
-        named = _find_objects(clause.text, words)
+        named = _find_objects(clause.said, words)
         noun = "" if named else noun
         made: list[tuple[StatementKind, str]] = []
         if one:
             made, exempt, noun = _read_clause(one, exempt, noun, goes_on)
-        if plain and not (made or exempt) and (kind := _find_assertion(clause.text, whole, one, possible, words)):
+        if plain and not (made or exempt) and (kind := _find_assertion(clause.said, whole, one, possible, words)):
             made = [(kind, next((sign.action for sign in one if sign.kind == "deed"), ANY))]
         denied = goes_on or any(sign.kind == "denied" or (sign.kind == "negation" and sign.start) for sign in one)
         if made and (asked or whole.supposes):
@@ -197,7 +265,7 @@ def _read_sentence(sentence: str, text: str, words: StatementPatterns, *, plain:
         waiting = frozenset() if made and made[0][0] not in _UNLISTED else objects
         both = any(sign.kind == "both" for sign in one)
         if made:
-            touches = _touches(clause.text, one, words) or bool(words.own.search(clause.text))
+            touches = _touches(clause.said, one, words) or words.own.search(clause.said)
             read += (Statement(sentence, clause.text, kind, action, objects, both, touches) for kind, action in made)
         elif read and read[-1].kind != "other" and not clause.alone and len(read[-1].clause) < _LONGEST:
             read[-1] = replace(read[-1], clause=f"{read[-1].clause}, {clause.text}", both=read[-1].both or both)
@@ -212,12 +280,14 @@ def _read_sentence(sentence: str, text: str, words: StatementPatterns, *, plain:
 def _read_without_signs(sentence: str, clauses: list[_Clause], words: StatementPatterns) -> Iterator[Statement]:
     objects = frozenset[str]()
     for clause in clauses:
-        objects = _find_objects(clause.text, words) or objects
+        objects = _find_objects(clause.said, words) or objects
         yield Statement(sentence, clause.text, "other", ANY, objects)
 
 
-def _find_objects(text: str, words: StatementPatterns) -> frozenset[str]:
-    return frozenset([hit.lastgroup or "" for hit in words.objects.finditer(text)])
+def _find_objects(said: TextWords, words: StatementPatterns) -> frozenset[str]:
+    if not words.objects.may_be_in(said):
+        return frozenset()
+    return frozenset([hit.lastgroup or "" for hit in words.objects.pattern.finditer(said.text)])
 
 
 def _is_bare(before: str, words: StatementPatterns) -> bool:
@@ -237,18 +307,16 @@ def _join_leading(read: list[Statement]) -> Iterator[Statement]:
             before = ""
 
 
-def _scan(text: str, words: StatementPatterns) -> list[_Sign]:
-    found = []
-    for hit in words.signs.finditer(text):
-        kind, action = words.names[(hit.lastindex or 1) - 1]
-        if kind == "done" and words.attributive.search(text, 0, hit.start()):
-            continue
-        found.append(_Sign(kind, action, hit.start(), hit.end()))
-    return found
+def _scan(said: TextWords, words: StatementPatterns) -> list[FoundSign]:
+    return [
+        sign
+        for sign in words.signs.find(said)
+        if not (sign.kind == "done" and words.attributive.search(said.text, 0, sign.start))
+    ]
 
 
 def _read_clause(
-    signs: list[_Sign], exempt: bool, noun: str, goes_on: bool
+    signs: list[FoundSign], exempt: bool, noun: str, goes_on: bool
 ) -> tuple[list[tuple[StatementKind, str]], bool, str]:
     """What a clause states; whether the next ones are exempt; and the noun that still waits for its predicate."""
     kinds = {sign.kind for sign in signs}
@@ -260,7 +328,7 @@ def _read_clause(
     performed = next((sign.action for sign in signs if sign.kind in ("deed", "do") and sign.action != "create"), "")
     signs = [one._replace(action=performed) if performed and one.action == "create" else one for one in signs]
     before: set[str] = set()
-    last: _Sign | None = None
+    last: FoundSign | None = None
     for sign in signs:
         if last:
             before.add(last.kind)
@@ -344,12 +412,12 @@ _BAD = frozenset(("unable", "failed", "denied"))
 class _Whole:
     """The sentence that clauses stand in. It is searched once, however many clauses it has."""
 
-    def __init__(self, text: str, words: StatementPatterns, signs: list[list[_Sign]]) -> None:
-        self._text, self._words, self._signs = text, words, signs
+    def __init__(self, said: TextWords, words: StatementPatterns, signs: list[list[FoundSign]]) -> None:
+        self._said, self._words, self._signs = said, words, signs
 
     @cached_property
     def supposes(self) -> bool:
-        return bool(self._words.condition.search(self._text))
+        return self._words.condition.search(self._said)
 
     @cached_property
     def names_others(self) -> bool:
@@ -357,50 +425,53 @@ class _Whole:
 
     @cached_property
     def is_sorry(self) -> bool:
-        return bool(self._words.regret.search(self._text))
+        return self._words.regret.search(self._said)
 
     @cached_property
     def touches(self) -> bool:
-        return _touches(self._text, [], self._words)
+        return _touches(self._said, [], self._words)
 
 
 def _find_assertion(
-    text: str, whole: _Whole, signs: list[_Sign], possible: bool, words: StatementPatterns
+    said: TextWords, whole: _Whole, signs: list[FoundSign], possible: bool, words: StatementPatterns
 ) -> StatementKind | None:
     """What a clause whose verb nobody listed says of how things stand in this case: one that is tied to the case, and
     is none of the kinds of clauses that assert nothing."""
     kinds = {sign.kind for sign in signs}
-    if "general" in kinds or words.question.match(text):
+    if "general" in kinds or words.question.match(said):
         return None
-    ceased = bool(words.ceased.search(text))
+    ceased = words.ceased.search(said)
     if not ceased:
         sorry = whole.is_sorry
         named = bool(kinds & {"deed", "do", "done"})
         if kinds & _BAD or ("negation" in kinds and (sorry or named or "future" not in kinds)):
             strong = "failed" in kinds or sorry or (named and "future" not in kinds)
-            return "bad_news" if strong and _touches(text, signs, words) else "negated"
+            return "bad_news" if strong and _touches(said, signs, words) else "negated"
         if sorry:
             return "negated"
-        if possible or kinds & _ASSERTS_NOTHING or words.harmless.search(text):
+        if possible or kinds & _ASSERTS_NOTHING or words.harmless.search(said):
             return None
-    own = bool(words.own.search(text))
-    touches = _touches(text, signs, words) or (own and whole.touches)
+    own = words.own.search(said)
+    touches = _touches(said, signs, words) or (own and whole.touches)
     if touches and (own or ceased):
         return "own"
-    tied = bool(_NUMBER.search(text) or words.dated.search(text) or words.anchor.search(text))
+    tied = bool(_NUMBER.search(said.text)) or words.dated.search(said) or words.anchor.search(said)
     if touches and tied:
         return "asserted"
-    return "hinted" if tied or _FIGURE.search(text) or words.definite.search(text) else None
+    return "hinted" if tied or _FIGURE.search(said.text) or words.definite.search(said) else None
 
 
-def _touches(text: str, signs: list[_Sign], words: StatementPatterns) -> bool:
-    return bool(
-        _NUMBER.search(text) or words.dated.search(text) or words.objects.search(text) or words.subject.search(text)
-    ) or any(sign.kind in ("deed", "do") for sign in signs)
+def _touches(said: TextWords, signs: list[FoundSign], words: StatementPatterns) -> bool:
+    return (
+        bool(_NUMBER.search(said.text))
+        or words.dated.search(said)
+        or words.objects.search(said)
+        or words.subject.search(said)
+        or any(sign.kind in ("deed", "do") for sign in signs)
+    )
 
 
-def _asks_secret(text: str, words: StatementPatterns) -> bool:
-    hit = words.secret.search(text)
-    if not hit or words.no_ask.search(text):
+def _asks_secret(said: TextWords, words: StatementPatterns) -> bool:
+    if not words.secret.search(said) or words.no_ask.search(said):
         return False
-    return "?" in text or bool(words.asks.search(text))
+    return "?" in said.text or words.asks.search(said)
