@@ -1,17 +1,23 @@
 """How many conversations in, a database that holds them out: rows written directly, as turns would have left them.
 
-Two turns a conversation, spread over a year. Most are ordinary; some ran a call, some were handed to a person, and few
-have what a search looks for. All of it is computed from the conversation's number, so that every database holds the
-same.
+Two turns a conversation, spread over a year, most of them lately. Most are ordinary; some ran a call, some were handed
+to a person, and few have what a search looks for: but of everything that a page lists there is more than a page, in
+small databases as in large ones. All of it is computed from the conversation's number, so that every database of a size
+holds the same.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from multiprocessing import get_context
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -35,7 +41,8 @@ YEAR = 365 * 86_400.0
 AT_ONCE = 2_000
 """Conversations in one transaction."""
 MANY = 10_000
-"""Conversations for which indexes are made afterwards."""
+"""Conversations for which indexes are made afterwards, and rows in other processes."""
+WRITERS = min(4, os.cpu_count() or 1)
 OUTCOMES = (
     "answered",
     "answered",
@@ -49,7 +56,11 @@ OUTCOMES = (
     "answered",
 )
 RARE = 1000
-"""One conversation of so many is handed to a person, and says a word that no other says."""
+"""At most every so manieth conversation is handed to a person, and says a word that no other says."""
+SELDOM = 50
+"""Likewise: a second opinion, more context."""
+FULL = 80
+"""How many there are of either at least, where there are that many conversations: two pages."""
 PER_TURN = 5
 """Messages and journal entries of a turn."""
 Row = tuple[Any, ...]
@@ -60,36 +71,79 @@ _TABLES = (
 )  # fmt: skip
 
 
-def fill(url: str, tenant: str, number: int, *, now: float) -> None:
-    """So many conversations of the tenant, the newest just before `now`."""
+def fill(url: str, tenants: Sequence[str], number: int, *, now: float) -> None:
+    """So many conversations of each tenant, the newest just before `now`."""
     # Not through a store, which breaks off what takes as long as this may.
     engine = sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _hurry)
+    sa.event.listen(engine, "connect", _hurry if engine.dialect.name == "sqlite" else _lend_memory)
     with engine.begin() as connection:
         indexes = _drop_indexes(connection) if number >= MANY else []
         triggers = _drop_triggers(connection) if number >= MANY else []
-        last = connection.execute(sa.select(sa.func.coalesce(sa.func.max(messages.c.id), 0))).scalar_one()
-    for begin in range(0, number, AT_ONCE):
-        rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in _TABLES}
-        for index in range(begin, min(begin + AT_ONCE, number)):
-            at = now - YEAR * (number - index) / number
-            for name, row in _conversation(tenant, index, at):
-                rows[name].append(row)
+        last = _greatest(connection, messages.c.id)
+        logged = _greatest(connection, operator_log.c.seq)
+    for parts in _make_rows(tenants, number, now, logged + 1):
         with engine.begin() as connection:
-            _number(connection, rows["operator_log"])
-            for table in _TABLES:
-                _load(connection, table, rows[table.name])
+            for part in parts:
+                _load(connection, part)
     with engine.begin() as connection:
-        _load(connection, turn_days, list(_days(tenant, number, now)))
+        for tenant in tenants:
+            _load(connection, _lay_out(turn_days.name, list(_days(tenant, number, now))))
         if triggers:
             connection.exec_driver_sql(_WORDS, (last,))
         for made in (*triggers, *indexes):
             connection.exec_driver_sql(made)
     if engine.dialect.name != "sqlite":  # which nobody does there, so its plans have to do without
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.exec_driver_sql("ANALYZE")
+            connection.exec_driver_sql("VACUUM (ANALYZE)" if number >= MANY else "ANALYZE")
     engine.dispose()
+
+
+class Rows(NamedTuple):
+    """As a driver takes them."""
+
+    table: str
+    columns: tuple[str, ...]
+    values: list[Row]
+
+
+def _lay_out(table: str, rows: Sequence[dict[str, Any]]) -> Rows:
+    columns = tuple(rows[0]) if rows else ()
+    return Rows(table, columns, [tuple(row[column] for column in columns) for row in rows])
+
+
+def _make_rows(tenants: Sequence[str], number: int, now: float, log: int) -> Iterator[list[Rows]]:
+    """A transaction's worth at a time; of many by processes of their own, which stay a little ahead of whoever writes.
+    The log goes on with this number."""
+    parts = (
+        partial(_make_part, tenant, begin, min(begin + AT_ONCE, number), number, now, log + place * number)
+        for place, tenant in enumerate(tenants)
+        for begin in range(0, number, AT_ONCE)
+    )
+    if number < MANY:
+        yield from (part() for part in parts)
+        return
+    with ProcessPoolExecutor(WRITERS, get_context("spawn")) as pool:
+        begun: deque[Future[list[Rows]]] = deque()
+        for part in parts:
+            begun.append(pool.submit(part))
+            if len(begun) > 2 * WRITERS:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+
+
+def _make_part(tenant: str, begin: int, end: int, number: int, now: float, log: int) -> list[Rows]:
+    rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in _TABLES}
+    for index in range(begin, end):
+        at = now - YEAR * ((number - index) / number) ** 3
+        for name, row in _conversation(tenant, index, at, number, log):
+            rows[name].append(row)
+    return [_lay_out(table, made) for table, made in rows.items()]
+
+
+def spacing(number: int, widest: int) -> int:
+    """Every so manieth of them has what few have."""
+    return max(2, min(widest, number // FULL))
 
 
 _WORDS = f"""
@@ -102,6 +156,12 @@ def _hurry(connection: Any, _record: object) -> None:
     """Nobody needs these files after a power cut."""
     for pragma in ("synchronous = OFF", "cache_size = -262144", "wal_autocheckpoint = 20000"):
         connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _lend_memory(connection: Any, _record: object) -> None:
+    """For indexes over everything, which a server of few connections can spare."""
+    connection.execute("SET maintenance_work_mem = '1GB'")
+    connection.commit()
 
 
 def _drop_triggers(connection: sa.Connection) -> list[str]:
@@ -127,11 +187,8 @@ def _drop_indexes(connection: sa.Connection) -> list[str]:
     return [made for _, made in found]
 
 
-def _number(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """The log goes on after its newest row. Nobody checks the chain of these."""
-    newest = connection.execute(sa.select(sa.func.coalesce(sa.func.max(operator_log.c.seq), 0))).scalar_one()
-    for seq, row in enumerate(rows, newest + 1):
-        row["seq"] = seq
+def _greatest(connection: sa.Connection, column: sa.Column[Any]) -> int:
+    return int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(column), 0))).scalar_one())
 
 
 def _days(tenant: str, number: int, now: float) -> Iterator[dict[str, Any]]:
@@ -143,18 +200,18 @@ def _days(tenant: str, number: int, now: float) -> Iterator[dict[str, Any]]:
             yield {"tenant": tenant, "day": day, "mode": "adaptive", "outcome": outcome, **sums}
 
 
-def _load(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
-    if not rows:
+def _load(connection: sa.Connection, rows: Rows) -> None:
+    driver = connection.connection.driver_connection
+    if not rows.values:
         return
-    columns, driver = list(rows[0]), connection.connection.driver_connection
     assert driver is not None
-    values: Iterator[Row] = (tuple(row[column] for column in columns) for row in rows)
-    names = ", ".join(f'"{column}"' for column in columns)
+    names = ", ".join(f'"{column}"' for column in rows.columns)
     if connection.dialect.name == "sqlite":
-        driver.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({', '.join('?' * len(columns))})", values)
+        places = ", ".join("?" * len(rows.columns))
+        driver.executemany(f"INSERT INTO {rows.table} ({names}) VALUES ({places})", rows.values)
         return
-    with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
-        for row in values:
+    with driver.cursor() as cursor, cursor.copy(f"COPY {rows.table} ({names}) FROM STDIN") as copy:
+        for row in rows.values:
             copy.write_row(row)
 
 
@@ -166,8 +223,13 @@ def person(index: int) -> str:
     return f"person-{index // 3:08d}"
 
 
-def _conversation(tenant: str, index: int, at: float) -> Iterator[tuple[str, dict[str, Any]]]:
-    conversation, rare = conversation_id(index), index % RARE == 7
+def rare_word(index: int) -> str:
+    return f"zebra{index:08d}"
+
+
+def _conversation(tenant: str, index: int, at: float, number: int, log: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    conversation, every = conversation_id(index), spacing(number, RARE)
+    rare, second = index % every == 7 % every, index % spacing(number, SELDOM)
     own = {"tenant": tenant, "conversation": conversation}
     yield "conversations", {
         "tenant": tenant, "id": conversation, "mode": "adaptive", "drawn": True, "language": "en",
@@ -184,12 +246,12 @@ def _conversation(tenant: str, index: int, at: float) -> Iterator[tuple[str, dic
             "mode": "adaptive", "language": "en", "result": _result(turn, conversation, outcome, codes),
             "first_seq": PER_TURN * half, "started_at": began, "finished_at": began + 1,
         }  # fmt: skip
-        for place, (role, kind, content, code, meta) in enumerate(_said(index, half, rare, codes[0], outcome)):
+        for place, (role, kind, content, code, meta) in enumerate(_said(index, rare, second, codes[0], outcome)):
             yield "messages", {
                 **own, "seq": PER_TURN * half + place, "turn": turn, "role": role, "kind": kind, "content": content,
                 "reason_code": code, "meta": meta, "at": began + (place > 0),
             }  # fmt: skip
-        for mark in _marks(index, codes, outcome):
+        for mark in _marks(second, codes, outcome):
             yield "turn_marks", {**own, "mark": mark, "turn": turn, "at": began + 1}
         if outcome == "asked":
             yield "held_calls", {
@@ -198,22 +260,22 @@ def _conversation(tenant: str, index: int, at: float) -> Iterator[tuple[str, dic
                 "reason_code": "MISSING_PARAM", "fate": "refused" if rare else "waiting",
             }  # fmt: skip
         if rare and half:
-            yield from _escalation(own, turn, index, began + 1)
+            yield from _escalation(own, turn, (index // every) % 2 == 1, began + 1)
         if outcome == "acted":
             yield from _call(own, turn, index, began)
-    if index % 100 == 0:
+    if index % spacing(number, 100) == 0:
         yield "operator_log", {
-            "id": f"act-{tenant}-{index:08d}", "at": at, "operator": "noa", "action": "resolve", "tenant": tenant,
-            "subject": conversation, "origin": "", "result": "done", "hash": "",
+            "seq": log + index, "id": f"act-{tenant}-{index:08d}", "at": at, "operator": "noa", "action": "resolve",
+            "tenant": tenant, "subject": conversation, "origin": "", "result": "done", "hash": "",
         }  # fmt: skip
 
 
 def _said(
-    index: int, half: int, rare: bool, code: str, outcome: str
+    index: int, rare: bool, second: int, code: str, outcome: str
 ) -> Iterator[tuple[str, str, str, str | None, str | None]]:
-    word = f"zebra{index} " if rare else ""
+    word = f"{rare_word(index)} " if rare else ""
     yield "user", "message", f"{word}Where is my order ORD-{index:08d}? I have waited for days", None, None
-    kind = "critique" if index % 50 == 3 else "context" if index % 50 == 4 else "model"
+    kind = ("critique", "context")[second] if second < 2 else "model"
     yield "internal", kind, "what the model said, and how sure it was of it", None, '{"prompt": "adaptive@1"}'
     ruling = ("cancel_order: ask", code) if outcome == "asked" else ("cancel_order: allow", "SUCCESS")
     yield "internal", "policy", *ruling, '{"effect": "write"}'
@@ -222,13 +284,13 @@ def _said(
     yield "assistant", "message", f"Your order ORD-{index:08d} arrives on the day after tomorrow.", code, reply
 
 
-def _marks(index: int, codes: list[str], outcome: str) -> Iterator[str]:
+def _marks(second: int, codes: list[str], outcome: str) -> Iterator[str]:
     yield from map(mark_reason, codes)
     yield mark_tool("cancel_order")
     if outcome == "asked":
         yield HELD
-    if index % 50 in (3, 4):
-        yield CRITIQUE if index % 50 == 3 else CONTEXT
+    if second < 2:
+        yield CONTEXT if second else CRITIQUE
 
 
 def _result(turn: str, conversation: str, outcome: str, codes: list[str]) -> str:
@@ -239,8 +301,7 @@ def _result(turn: str, conversation: str, outcome: str, codes: list[str]) -> str
     })  # fmt: skip
 
 
-def _escalation(own: dict[str, str], turn: str, index: int, at: float) -> Iterator[tuple[str, dict[str, Any]]]:
-    done = index % (3 * RARE) != 7
+def _escalation(own: dict[str, str], turn: str, done: bool, at: float) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "escalations", {
         "id": f"esc-{turn}", **own, "turn": turn, "reason_code": "OUTCOME_UNKNOWN", "summary": "Somebody has to look.",
         "state": "resolved" if done else "open", "created_at": at,
@@ -253,7 +314,7 @@ def _escalation(own: dict[str, str], turn: str, index: int, at: float) -> Iterat
 
 
 def _call(own: dict[str, str], turn: str, index: int, at: float) -> Iterator[tuple[str, dict[str, Any]]]:
-    intent, kind = f"intent-{turn}", "approval" if index % 20 == 7 else "confirmation"
+    intent, kind = f"intent-{turn}", "approval" if index % 10 == 7 else "confirmation"
     yield "intents", {
         "id": intent, **own, "kind": kind, "state": "consumed", "call": '{"tool": "cancel_order", "arguments": {}}',
         "hash": "h", "tool_version": "1", "policy_version": "1", "principal": "user", "nonce": "n", "question": "Sure?",

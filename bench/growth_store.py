@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
 
-from bench.growth_rows import RARE, YEAR, person
+from bench.growth_rows import RARE, YEAR, person, spacing
 from circumspect.ports import Closing
 from circumspect.server.stores import privacy
 from circumspect.stores import SqlStore
@@ -36,8 +36,9 @@ def measure(url: str, number: int, clock: Clock) -> dict[str, float]:
 
 async def _measure(url: str, number: int, clock: Clock) -> dict[str, float]:
     store, now, found = await SqlStore.open(url), datetime.now(UTC), {}
-    old = now.timestamp() - YEAR / 4
-    rare = (number // 2) // RARE * RARE + 7
+    old = now.timestamp() - YEAR / 8
+    every = spacing(number, RARE)
+    rare = (number // 2) // every * every + 7 % every
 
     async def forget_hundred() -> None:
         for _ in range(100 // privacy.FEW):

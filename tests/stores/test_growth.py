@@ -20,8 +20,7 @@ NOW = NOON.timestamp()
 
 
 def grow(url: str, number: int) -> None:
-    for tenant in (TENANT, "other"):
-        fill(url, tenant, number, now=NOW)
+    fill(url, (TENANT, "other"), number, now=NOW)
 
 
 # --- what is done ---------------------------------------------------------------------------------------------------

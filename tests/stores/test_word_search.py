@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from bench.growth_rows import conversation_id, fill
+from bench.growth_rows import conversation_id, fill, rare_word
 
 from circumspect.stores.engine import connect
 from circumspect.stores.schema import prepare
@@ -25,7 +25,7 @@ def connection(tmp_path: Path) -> Iterator[sa.Connection]:
         made.exec_driver_sql(
             "INSERT INTO tenants (id, plan, name, language, config) VALUES ('shop', 'free', 'Shop', 'en', '{}')"
         )
-    fill(url, "shop", 30, now=1_000_000_000.0)
+    fill(url, ["shop"], 30, now=1_000_000_000.0)
     with database.engine.connect() as opened:
         yield opened
     database.close()
@@ -44,8 +44,8 @@ def test_an_order_number_is_looked_for_by_its_number(connection):
 
 
 def test_a_number_that_many_have_is_looked_for_with_the_other_words(connection):
-    words, found = asked(connection, ["zebra7", "0000"], 5)
-    assert "zebra7" in words
+    words, found = asked(connection, [rare_word(RARE), "0000"], 5)
+    assert rare_word(RARE) in words
     assert found == {conversation_id(RARE)}
     words, _ = asked(connection, ["arrives", "0000"], 5)
     assert "arrives" in words

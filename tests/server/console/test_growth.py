@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench.growth_rows import conversation_id, fill, person
+from bench import growth_rows
+from bench.growth_rows import conversation_id, fill, person, rare_word
 from tests.server.console.building import ConsoleHouse
 from tests.server.house import METRICS, OURS, PASSWORD, THEIRS
 from tests.stores.conftest import BOTH, postgres  # noqa: F401
@@ -49,7 +50,7 @@ FILTERS = (
     "days=7",
     "on=2020-01-01",
     "q=order",
-    f"q=zebra{RARE}",
+    f"q={rare_word(RARE)}",
     "q=nobodysaysthis",
     f"q=ORD-{RARE:08d}",
     f"q={conversation_id(RARE)}",
@@ -67,7 +68,7 @@ PAGES = (
     "/queue/escalation/esc-turn-shop-00000007-1/previous",
     "/escalations/esc-turn-shop-00000007-1",
     "/find?q=order",
-    f"/find?q=zebra{RARE}",
+    f"/find?q={rare_word(RARE)}",
     "/overview",
     "/overview?days=90",
     "/overview?tenant=shop",
@@ -131,8 +132,7 @@ class GrownHouse(ConsoleHouse):
         await super()._furnish(store)
         row = OperatorRow("op-both", "both", "admin", (TenantId(OURS), TenantId(THEIRS)), time.time())
         await store.tx(access.add_operator, row, credentials.hash_password(PASSWORD))
-        for tenant in (OURS, THEIRS):
-            fill(self.settings.database, tenant, self.number, now=time.time())
+        fill(self.settings.database, (OURS, THEIRS), self.number, now=time.time())
 
     def ask(self, name: str, path: str) -> None:
         if path.startswith("/v1") or path == "/metrics":
@@ -148,7 +148,8 @@ class GrownHouse(ConsoleHouse):
 
 @pytest.fixture(autouse=True)
 def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that what is stored here is much."""
+    """So that what is stored here is much, and what is rare fits under them."""
+    monkeypatch.setattr(growth_rows, "FULL", 8)
     for name, bound in {"MOST_LISTED": 20, "MOST_WALKED": 300, "AT_ONCE": 100}.items():
         monkeypatch.setattr(conversation_search, name, bound)
 
