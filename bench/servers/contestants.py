@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from bench.load import ASSESSED
 
@@ -77,12 +78,71 @@ def _completion(conversation: str, number: int, stream: bool) -> Request:
     return "/v1/chat/completions", {"model": "m", "messages": _history(number), "stream": stream, "user": conversation}
 
 
+# --- NeMo Guardrails --------------------------------------------------------------------------------------------------
+
+
+def _nemo(folder: Path, url: str) -> list[str]:
+    """Rails in Colang, a check in code. Nothing is defined for which it would fetch a model of embeddings: what a user
+    may mean is not matched with examples."""
+    (folder / "shop").mkdir()
+    _app(folder, "nemo_server.py", "config.py")
+    _app(folder, "nemo_actions.py", "shop/actions.py")
+    _app(folder, "nemo_rails.co", "shop/rails.co")
+    model = {"type": "main", "engine": "openai", "model": "m", "parameters": {"base_url": url, "api_key": "none"}}
+    rails = {"input": {"flows": ["check words"]}}
+    (folder / "shop/config.yml").write_text(
+        json.dumps({"models": [model], "passthrough": True, "streaming": True, "rails": rails})
+    )
+    shown = ["--default-config-id", "shop", "--disable-chat-ui", "--port", "PORT"]
+    return ["nemoguardrails", "server", "--config", str(folder), *shown]
+
+
+def _nemo_turn(conversation: str, _number: int, stream: bool) -> Request:
+    # A stream is not written down, and a thread's name has at least 16 characters.
+    rails = {} if stream else {"thread_id": f"{conversation:0>16}"}
+    messages = [{"role": "user", "content": ASKED}]
+    return "/v1/chat/completions", {"model": "m", "messages": messages, "stream": stream, "guardrails": rails}
+
+
+# --- LangGraph's server -----------------------------------------------------------------------------------------------
+
+
+def _langgraph(folder: Path, _url: str) -> list[str]:
+    _app(folder, "langgraph_app.py")
+    (folder / "langgraph.json").write_text(
+        json.dumps({"dependencies": ["."], "graphs": {"shop": "./langgraph_app.py:graph"}})
+    )
+    quiet = ["--no-browser", "--no-reload", "--server-log-level", "ERROR", "--n-jobs-per-worker", "100"]
+    return ["langgraph", "dev", "--port", "PORT", *quiet]
+
+
+def _thread(conversation: str) -> str:
+    return str(uuid5(NAMESPACE_URL, conversation))
+
+
+def _langgraph_opening(conversation: str) -> Request:
+    return "/threads", {"thread_id": _thread(conversation)}
+
+
+def _langgraph_turn(conversation: str, _number: int, stream: bool) -> Request:
+    said = {"assistant_id": "shop", "input": {"messages": [{"role": "user", "content": ASKED}]}}
+    path = f"/threads/{_thread(conversation)}/runs"
+    return (f"{path}/stream", {**said, "stream_mode": ["messages-tuple"]}) if stream else (f"{path}/wait", said)
+
+
 PEERS = (
     Contestant(
         "OpenAI Agents on FastAPI", "SQLiteSession", ("openai-agents", "fastapi", "uvicorn"), _agents, _agents_turn
     ),
     Contestant("LiteLLM proxy, a guardrail", "the client", ("litellm[proxy]",), _litellm, _completion),
-)
+    Contestant(
+        "NeMo Guardrails server", "its memory", ("nemoguardrails[server]", "langchain-openai"), _nemo, _nemo_turn
+    ),
+    Contestant(
+        "LangGraph server, in memory", "its memory", ("langgraph-api", "langgraph-cli[inmem]", "langchain-openai"),
+        _langgraph, _langgraph_turn, _langgraph_opening,
+    ),
+)  # fmt: skip
 
 
 def ours_opening(conversation: str) -> Request:
