@@ -39,6 +39,7 @@ CONFLICTS = [
     ("Wann öffnet das Schwimmbad?", "# Schwimmbad\n\nDas Schwimmbad öffnet um 8:00.", "# Zeiten\n\nDas Schwimmbad öffnet um 9:30."),
     ("Wann schließt die Bücherei am Freitag?", "# Bücherei\n\nAm Freitag schließt die Bücherei um 18 Uhr.", "# Zeiten\n\nFreitags ist die Bücherei bis 19 Uhr 30 geöffnet."),
     ("When does the shuttle leave?", "# Shuttle\n\nThe shuttle leaves at 9 o'clock.", "# Travel\n\nThe shuttle leaves at 10 o’clock."),
+    ("Can I cancel a stay free of charge?", "# Stays\n\nYou can cancel a stay free of charge up to 2 days before it begins.", "# Rules\n\nYou can cancel a stay free of charge up to 7 days before it begins."),
     ("Was kostet der Verleih eines Bootes?", "# Boote\n\nDer Verleih eines Bootes kostet 20 Euro.", "# Preise\n\nVerleih eines Bootes: 25 Euro."),
 ]  # fmt: skip
 NONE = [

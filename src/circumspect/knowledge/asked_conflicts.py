@@ -61,7 +61,8 @@ def _list_others(
     documents = {one.evidence.document for one in answering}
     for one in find_conflicts(passage for passage in passages if passage.document in documents):
         left, right = (known.get((side.document, side.span)) for side in (one.left, one.right))
-        if left is None or right is None or one.kind not in asked.kinds:
+        # "Can I cancel free of charge?" asks for no value, and whoever answers says one.
+        if left is None or right is None or not (one.kind in asked.kinds or asked.yes_or_no):
             continue
         if (one.left.document, one.right.document) in found or is_told_apart(left, right, one.kind, asked):
             continue
