@@ -19,7 +19,7 @@ from bench.work import Contestant
 PLAIN = 8
 GUARDED = 4
 WARM_UP = 2
-SHARE = 0.25
+SHARE = 0.2
 
 
 async def run(rounds: int = 30) -> Section:
@@ -90,7 +90,7 @@ def table(what: str, measured: dict[Entrant, Series]) -> Table:
 
 def aim(what: str, measured: dict[Entrant, Series]) -> Aim:
     peer, peer_cpu = _fastest_peer(measured)
-    text = f"{what} takes at most a quarter of the fastest peer's time"
+    text = f"{what} takes at most a fifth of the fastest peer's time"
     if US not in measured or peer is None:
         return Aim(text, f"needs {OURS} and at least one peer", None)
     ours = measured[US]

@@ -125,11 +125,16 @@ class Agent:
         if not isinstance(text, str) or not isinstance(conversation, str):
             raise ConfigError("A message and the id of a conversation are texts.", fix="Give both as str.")
         _check_choice("language", language, LANGUAGES)
-        incoming = self._incoming(conversation, text)
-        who = principal or name_principal(person)
-        incoming = replace(incoming, key=key, principal=who, language=language, person=person)
-        named, shown = IntentId(answers) if answers else None, TurnId(seen) if seen else None
-        incoming = replace(incoming, account=account, answers=named, seen=shown)
+        incoming = replace(
+            self._incoming(conversation, text),
+            key=key,
+            principal=principal or name_principal(person),
+            language=language,
+            person=person,
+            account=account,
+            answers=IntentId(answers) if answers else None,
+            seen=TurnId(seen) if seen else None,
+        )
         return await run_turn(incoming, self._setup or await self.open(), listener)
 
     async def decide(

@@ -61,7 +61,8 @@ log = logging.getLogger(__name__)
 
 
 async def run_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | None = None) -> TurnResult:
-    setup = replace(setup, ports=set_temperatures(setup.ports, setup.temperatures))
+    if setup.temperatures:
+        setup = replace(setup, ports=set_temperatures(setup.ports, setup.temperatures))
     try:
         with use_unchosen_prompts(setup.prompts):
             try:

@@ -319,7 +319,8 @@ class TurnSteps:
         business, model = self.setup.tenant.business.name, self.setup.ports.model
         drafted = await draft(gathered, business, self.profile, self.notes, model, hear)
         if form is None and not self.profile.passthrough:
-            drafted = replace(drafted, reply=self.desk.name_plainly(drafted.reply))
+            plainly = self.desk.name_plainly(drafted.reply)
+            drafted = drafted if plainly == drafted.reply else replace(drafted, reply=plainly)
         return self.setup.guide.limit(drafted) if self.setup.guide else drafted
 
     async def rule_on(

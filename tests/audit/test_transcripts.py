@@ -427,3 +427,17 @@ def test_no_message_crashes_the_reader(message: Any) -> None:
     except Unknown:
         return
     assert all(isinstance(step, TranscriptText | TranscriptCall | TranscriptResult | TranscriptGap) for step in found)
+
+
+@pytest.mark.parametrize("content", [None, ""])
+@pytest.mark.parametrize("old", [{}, {"function_call": {"name": "look", "arguments": "{}"}}])
+def test_a_message_that_only_calls_says_all_its_calls_however_it_says_nothing(
+    content: str | None, old: dict[str, Any]
+) -> None:
+    calls = [{"id": "c1", "type": "function", "function": {"name": "cancel", "arguments": '{"id": 1}'}}]
+    told = steps({"role": "assistant", "content": content, "tool_calls": calls, **old})
+    assert [(one.call.tool, one.call.arguments) for one in told if isinstance(one, TranscriptCall)] == [
+        ("cancel", {"id": 1}),
+        *([("look", {})] if old else []),
+    ]
+    assert len(told) == 1 + len(old)

@@ -133,3 +133,14 @@ async def test_after_a_no_nothing_else_of_the_draft_is_asked_about(make, written
         turn = await agent.turn("no", conversation="c")
         assert turn.pending is None
         assert not written
+
+
+async def test_the_next_question_is_about_the_next_call_however_many_the_draft_had(make, written):
+    profiles = {"standard": replace(PROFILES["standard"], changes=20)}
+    words = " and ".join(f"note {number}" for number in range(20))
+    async with make(propose(*notes(20)), profiles=profiles, policy=load(CONFIRMED)) as agent:
+        await agent.turn(words, conversation="c")
+        turn = await agent.turn("yes", conversation="c")
+        assert turn.pending
+        assert turn.pending.call.arguments == {"text": "note 1"}
+        assert written == ["note 0"]

@@ -57,6 +57,8 @@ def steps(message: Any) -> Sequence[TranscriptStep]:
                 return (TranscriptResult(key, "", content, message.get("status") == "error"),)
             if role == "assistant" and not message.get("tool_calls") and not _OTHER_CALLS & message.keys():
                 return (TranscriptText("assistant", content),) if content else ()
+            if role == "assistant" and not content:
+                return tuple(_calls(message))
         elif content is None and role == "assistant" and type(calls := message.get("tool_calls")) is list:
             return tuple(_calls(message)) if calls else ()
     return tuple(_steps(message))

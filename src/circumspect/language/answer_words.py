@@ -43,16 +43,15 @@ def find_parts(
     known = {tuple(read_value(word) for word in words(fold_words(value)) if word != BREAK) for value in values}
     known.discard(())
     plain = _strip_quotes(_inner_quotes().sub("", fold_words(text)), known)
-    repeated = frozenset(_find_words_before(words(fold_words(asked)), known))
     phrases = {tuple(words(fold_words(phrase))) for phrase in wished}
-    return None if plain is None else list(_parts(words(plain), known, table, repeated, phrases))
+    return None if plain is None else list(_parts(words(plain), known, table, asked, phrases))
 
 
 def _parts(
     said: list[str],
     values: Collection[AnswerPhrase],
     table: AnswerTable,
-    repeated: Collection[str],
+    asked: str,
     wished: Collection[AnswerPhrase],
 ) -> Iterator[tuple[str, str]]:
     """The message as known phrases and values, longest first: (kind, name) for each."""
@@ -70,7 +69,7 @@ def _parts(
         asked_for = _longest_value(said, at, wished)
         if asked_for > length or (asked_for and not kind):
             length, kind, name = asked_for, "wished", " ".join(said[at : at + asked_for])
-        if not kind and said[at] in repeated:
+        if not kind and said[at] in _find_words_before(words(fold_words(asked)), values):
             length, kind, name = 1, "filler", said[at]
         if not kind:
             raise UnknownWord

@@ -38,7 +38,7 @@ def detect(text: str, kept: Language | None, default: Language) -> Language:
         for script in (() if text.isascii() else _by_script())
         if script is not _LATIN
     }
-    latin = [word for word in words if _LATIN.letter.match(word)]
+    latin = words if text.isascii() else [word for word in words if _LATIN.letter.match(word)]
     if foreign := sum(counts.values()):
         if _LATIN in _by_script() and len([word for word in latin if word.islower()]) > 2 * foreign:
             return _among(_LATIN, latin, kept)
@@ -54,7 +54,9 @@ def detect(text: str, kept: Language | None, default: Language) -> Language:
 
 def _find_words(text: str) -> list[str]:
     """Without addresses, ids and numbers, which are in no language."""
-    return _WORD.findall(" ".join(word for word in text.split() if not _NO_WORD.search(word)))
+    if _NO_WORD.search(text):
+        text = " ".join([word for word in text.split() if not _NO_WORD.search(word)])
+    return _WORD.findall(text)
 
 
 def find_language(text: str) -> Language | None:
@@ -70,8 +72,7 @@ def is_in_another(text: str, language: Language, known: str) -> bool:
     own, heard = pack(language).script, set(_WORD.findall(known.casefold()))
     said = _find_words(_QUOTED.sub(" ", text[:_LONGEST]))
     words = [word for word in said if word.casefold() not in heard]
-    strange = [script for script in SCRIPTS.values() if script not in (own, _LATIN)]
-    if any(script.letter.search(word) for script in strange for word in words):
+    if not text.isascii() and any(map(_strange_letter(own).search, words)):
         return True
     if own is _LATIN:
         return len(words) > _FEW and detect(" ".join(words), language, language) != language
@@ -83,6 +84,12 @@ def is_in_another(text: str, language: Language, known: str) -> bool:
 def _by_script() -> Mapping[Script, tuple[LanguagePack, ...]]:
     """The languages by script, in the order of the registry."""
     return {one.script: tuple(other for other in packs() if other.script is one.script) for one in packs()}
+
+
+@cache
+def _strange_letter(own: Script) -> re.Pattern[str]:
+    """Of neither this script nor that of names."""
+    return re.compile(f"[{''.join(one.letters for one in SCRIPTS.values() if one not in (own, _LATIN))}]")
 
 
 @cache

@@ -30,7 +30,7 @@ class TemperedModel:
 
 def set_temperatures(ports: Ports, temperatures: Mapping[Purpose, float]) -> Ports:
     temper = partial(_temper_by_purpose, temperatures)
-    return replace(ports, model=TemperedModel(ports.model, temper)) if temperatures else ports
+    return replace(ports, model=TemperedModel(ports.model, temper))
 
 
 def _temper_by_purpose(temperatures: Mapping[Purpose, float], request: ModelRequest) -> ModelRequest:

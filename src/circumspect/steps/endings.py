@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cache
 from typing import assert_never
 
 from circumspect import wording
@@ -275,7 +276,12 @@ def is_courtesy(desk: ReplyContext) -> bool:
 def is_person_offered(desk: ReplyContext) -> bool:
     """The last thing the user heard was the offer of a person."""
     said = _heard(desk)
-    return bool(said) and any(desk.say(key) in said[-1] for key in ("offer-person", "question-unanswered"))
+    return bool(said) and any(offer in said[-1] for offer in _find_offers(desk.language))
+
+
+@cache
+def _find_offers(language: Language) -> tuple[str, ...]:
+    return tuple(catalogue.say(language, key) for key in ("offer-person", "question-unanswered"))
 
 
 def without_circles(reply: Reply, desk: ReplyContext) -> Reply:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from circumspect.aside import compute_aside, weigh_tools
@@ -120,7 +121,12 @@ def _read_kept(screened: Screened, changing: Mapping[str, ToolSpec]) -> list[Wis
 
 
 def _versions(changing: Mapping[str, ToolSpec]) -> str:
-    return digest([f"{name} {spec.version}" for name, spec in changing.items()])[:16]
+    return _digest_versions(tuple([f"{name} {spec.version}" for name, spec in changing.items()]))
+
+
+@lru_cache(maxsize=1024)
+def _digest_versions(versions: tuple[str, ...]) -> str:
+    return digest(versions)[:16]
 
 
 def _last_said(screened: Screened) -> str:

@@ -12,17 +12,22 @@ from circumspect.journal import RulingEvent, find_events
 from circumspect.ports import Store
 from circumspect.values import Assessment, Draft, Execution, Intent, Screened, ToolCall
 
-_REACH = 60
-"""So many entries before a question belong to the turn that asked it, at most."""
+_REACHES = (12, 60)
+"""So many entries before a question belong to the turn that asked it, as a rule and at most."""
 
 
 async def find_held_back(
     settled: Intent, screened: Screened, store: Store, list_ran: Callable[[], Awaitable[Sequence[Execution]]]
 ) -> list[ToolCall]:
     """In the order in which the draft proposed them, each once. What ran is asked for only where there is one."""
-    here, first = screened.incoming, settled.question_seq - _REACH
-    entries = await store.messages(here.tenant, here.conversation, internal=True, after=first, limit=2 * _REACH)
-    asked_in = next((one.turn for one in entries if one.seq == settled.question_seq), None)
+    here, asked_at = screened.incoming, settled.question_seq
+    for reach in _REACHES:
+        entries = await store.messages(
+            here.tenant, here.conversation, internal=True, after=asked_at - reach, limit=reach
+        )
+        asked_in = next((one.turn for one in entries if one.seq == asked_at), None)
+        if asked_in is None or entries[0].turn != asked_in:
+            break
     rulings = find_events((one for one in entries if one.turn == asked_in and one.role == "internal"), RulingEvent)
     confirmed = (ToolCall(one.tool, one.arguments) for one in rulings if one.verdict == "confirm")
     proposed = {call.hash: call for call in confirmed if call.hash != settled.hash}

@@ -50,7 +50,7 @@ def sql(text: str) -> Sql:
 
 def run(connection: sa.Connection, statement: Sql, values: SqlValues) -> Any:
     """The driver's cursor, which is the same for our purposes: `rowcount`, `fetchone()`, `fetchall()`."""
-    driver: Any = connection.connection.driver_connection
+    driver: Any = connection.connection.dbapi_connection
     return driver.execute(getattr(statement, connection.dialect.name), values)
 
 
