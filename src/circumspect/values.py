@@ -162,6 +162,11 @@ class ToolSpec:
         return digest([self.name, self.parameters, *(("client",) if self.client else ())])[:16]
 
     @cached_property
+    def for_client(self) -> ToolSpec:
+        """The same tool where the client runs it: one value for all requests, which keeps what is worked out of it."""
+        return self if self.client else replace(self, client=True)
+
+    @cached_property
     def required(self) -> frozenset[str]:
         names = self.parameters.get("required", ())
         return frozenset(str(name) for name in names) if isinstance(names, Sequence) else frozenset()

@@ -9,6 +9,8 @@ import httpx
 import pytest
 from tests.server.house import House
 
+from circumspect.values import ToolSpec
+
 
 def talk_about(order: str, status: str = "processing") -> list[dict[str, Any]]:
     look = {"id": "call_look", "type": "function"}
@@ -159,3 +161,10 @@ def test_a_message_that_nobody_understands_stops_nothing(house: House, odd: Any)
 def test_only_a_key_that_may_talk_asks(house: House) -> None:
     for scope in ("read", "manage", "admin", "widget"):
         assert house.key("shop", scope).post("/v1/rulings", json={}).status_code == 403, scope
+
+
+def test_a_tool_is_made_the_clients_once_and_not_for_each_request() -> None:
+    spec = ToolSpec("cancel_order", parameters={"type": "object", "properties": {"order_id": {"type": "string"}}})
+    assert spec.for_client is spec.for_client is spec.for_client.for_client
+    assert (spec.client, spec.for_client.client) == (False, True)
+    assert spec.for_client.version != spec.version, "a yes to the client's own call is none to one of ours"

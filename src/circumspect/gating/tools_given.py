@@ -39,4 +39,4 @@ def read_tools(tools: Iterable[Any] | Mapping[str, ToolSpec]) -> dict[str, ToolS
         raise ConfigError(f"The tools cannot be read: {problem}.", fix="Give them as the model gets them.") from None
     for spec in found.values():
         find_validator(spec)
-    return {name: replace(spec, client=True) for name, spec in found.items()}
+    return {name: spec.for_client for name, spec in found.items()}

@@ -121,7 +121,7 @@ async def _open_gate(services: Services, who: Caller, tools: list[dict[str, obje
     brought = await _read_tools(tools or [])
     if brought:
         await services.seen_tools.note(who.tenant, brought)
-    known = {name: replace(spec, client=True) for name, spec in (*setup.tools.items(), *setup.clients.items())}
+    known = {name: spec.for_client for name, spec in (*setup.tools.items(), *setup.clients.items())}
     return Gate(
         setup.policy,
         tools={**brought, **known},
