@@ -815,7 +815,7 @@ class Critique:
 
 ExecutionState = Literal["started", "succeeded", "failed", "indeterminate", "delegated"]
 """`delegated`: let through and handed to the client, which has not said yet what came of it."""
-Runner = Literal["us", "client", "import"]
+Runner = Literal["us", "client", "import", "test"]
 """`client`: handed to the client, which says what came of it; `import`: it stands in a history that a client sent."""
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from circumspect.stores.tables import metadata
+from circumspect.stores.tables import JsonType, metadata
+
+DRAFTED = "state = 'waiting'"
 
 work_items = sa.Table(
     "work_items",
@@ -38,3 +40,31 @@ work_notes = sa.Table(
     sa.Index("ix_work_notes_tenant_conversation", "tenant", "conversation"),
 )
 """For colleagues: no user ever sees one."""
+
+policy_drafts = sa.Table(
+    "policy_drafts",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("tenant", sa.Text, nullable=False),
+    sa.Column("base", sa.Integer, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("changes", JsonType, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("settled_by", sa.Text),
+    sa.Column("settled_at", sa.Double),
+    sa.Column("version", sa.Integer),
+    sa.Index("ix_policy_drafts_tenant_version", "tenant", "version"),
+    sa.Index(
+        "ix_policy_drafts_waiting",
+        "created_at",
+        "id",
+        sqlite_where=sa.text(DRAFTED),
+        postgresql_where=sa.text(DRAFTED),
+    ),
+)
+"""Policies that somebody wrote and nobody has put in force yet. A row's text never changes: what was looked at is what
+is put in force. `base` is the version that its author had before them (0 for none), `changes` what it changes against
+that one, in words; `version` is the one that it became."""

@@ -138,6 +138,15 @@ def _as_list(said: object) -> object:
     return (said,) if isinstance(said, Mapping | Auth) else said
 
 
+class TestBackEnd(Definition):
+    """The same tool where nothing that happens matters: the playground's calls go there, and no others."""
+
+    __test__ = False
+    request: HttpRequest
+    auth: Annotated[tuple[Auth, ...], BeforeValidator(_as_list)] = ()
+    """Its own: the real back end's is never sent there."""
+
+
 class HttpToolDefinition(Definition):
     name: ToolName
     description: str = ""
@@ -151,17 +160,26 @@ class HttpToolDefinition(Definition):
     phrases: Mapping[str, str] = Field(default_factory=dict)
     open_world: bool = False
     request: HttpRequest
-    auth: Annotated[
-        tuple[Auth, ...], BeforeValidator(lambda said: (said,) if isinstance(said, Mapping | Auth) else said)
-    ] = ()
+    auth: Annotated[tuple[Auth, ...], BeforeValidator(_as_list)] = ()
     """One, or a list where a service wants several."""
     idempotency_header: str | None = "Idempotency-Key"
     """Carries the key of a call that changes something: the same for every attempt at the same call."""
     lookup: HttpRequest | None = None
     """Asks whether the call with `{idempotency_key}` happened: its result, or 404 or null."""
 
+    test: TestBackEnd | None = None
+    """Where the playground makes the tool's calls; without it they are only rehearsed."""
+
     def secrets(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for one in self.auth for name in one.secrets()))
+
+    def at_test(self) -> HttpToolDefinition | None:
+        """The tool as it is called at its test back end, whose outcome nobody looks up."""
+        if self.test is None:
+            return None
+        recovery = None if self.recovery == "lookup" else self.recovery
+        changed = {"request": self.test.request, "auth": self.test.auth, "lookup": None, "test": None}
+        return self.model_copy(update={**changed, "recovery": recovery})
 
 
 def check(definition: HttpToolDefinition) -> None:
@@ -183,6 +201,8 @@ def check(definition: HttpToolDefinition) -> None:
     for one in definition.auth:
         _check_auth(definition, one)
     _check_recovery(definition)
+    if (at_test := definition.at_test()) is not None:
+        check(at_test)
 
 
 def _only_known(owner: str, place: str, named: set[str], known: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any, get_args
 
@@ -14,7 +15,7 @@ from circumspect.server.console.i18n import Translator
 from circumspect.stores import SqlStore
 from circumspect.stores.codec import dumps
 from circumspect.stores.statements import insert
-from circumspect.stores.tables import conversations, messages
+from circumspect.stores.tables import conversations, messages, tool_executions, turns
 from circumspect.values import (
     LANGUAGES,
     SEVERITY,
@@ -235,3 +236,41 @@ def test_what_was_understood_and_searched_is_shown_where_it_was_thought(house: C
             assert page.status_code == 200
             assert wanted in page.text
             assert "<b>patient" not in page.text
+
+
+def test_the_timeline_of_a_turn_says_how_long_each_model_call_and_each_tool_took(house: ConsoleHouse) -> None:
+    async def prolong(store: SqlStore) -> tuple[str, str]:
+        def body(connection: sa.Connection) -> tuple[str, str]:
+            ran = connection.execute(
+                sa.select(tool_executions).where(tool_executions.c.conversation == "demo-shop-002").limit(1)
+            ).one()
+            turn = connection.execute(sa.select(turns).where(turns.c.id == ran.turn)).one()
+            result = dict(turn.result)
+            calls = [{**one, "seconds": 0.75} for one in result["usage"]["calls"]]
+            result["usage"] = {**result["usage"], "calls": calls}
+            begun = turn.started_at
+            connection.execute(
+                sa.update(turns).where(turns.c.id == turn.id).values(result=result, finished_at=begun + 4.25)
+            )
+            connection.execute(
+                sa.update(tool_executions)
+                .where(tool_executions.c.id == ran.id)
+                .values(started_at=begun + 1, finished_at=begun + 2.5)
+            )
+            return ran.tool, turn.id
+
+        return await store.tx(body)
+
+    tool, turn = house.stored(prolong)
+    with house.visitor("noa") as visitor:
+        page = visitor.get("/conversations/shop/demo-shop-002?debug=1").text
+    chart = page.split(f'aria-labelledby="w-{turn}-title"')[1].split("</svg>")[0]
+    names = re.findall(r'text-anchor="start">([^<]+)</text>', chart)
+    beside = dict(zip(names[::2], names[1::2], strict=True))
+    assert beside["Whole turn"] == "4.25 s"
+    assert beside[tool] == "1.50 s"
+    bars = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', chart)
+    whole, *steps = [(float(x), float(width)) for x, width in bars]
+    called = steps[list(beside).index(tool) - 1]
+    assert called[0] - whole[0] >= whole[1] / 4.25 - 1, "it begins when the ledger says, or later"
+    assert abs(called[1] - whole[1] * 1.5 / 4.25) < 1

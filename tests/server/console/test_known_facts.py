@@ -14,6 +14,7 @@ from tests.server.console.test_ten_jobs import ask, propose
 
 from circumspect.policy.load import load
 from circumspect.ports import Tools
+from circumspect.server.console.i18n import Translator
 from circumspect.server.console.known_facts import KnownFact, choose_looks, list_facts
 from circumspect.server.directory import Directory
 from circumspect.setup import TurnSetup
@@ -143,3 +144,21 @@ def test_of_a_record_the_fields_that_say_something_are_shown() -> None:
     )
     assert list_facts(None, "en") == ()
     assert list_facts(["a"], "en") == (KnownFact("", ["a"]),)
+
+
+def test_an_amount_beside_a_currency_is_money_and_a_number_of_pieces_is_not() -> None:
+    record: Json = {
+        "order_id": "1",
+        "total": 2045.0,
+        "items": 2,
+        "total_refunded": 0.5,
+        "currency": "ILS",
+        "amount": True,
+    }
+    facts = {one.name: one for one in list_facts(record, "en")}
+    assert {name for name, one in facts.items() if one.currency == "ILS"} == {"total", "total refunded"}
+    assert "currency" not in facts, "it stands with the amounts"
+    assert facts["items"].currency == ""
+    unknown = {one.name: one.currency for one in list_facts({"total": 3, "currency": "points"}, "en")}
+    assert unknown == {"total": "", "currency": ""}
+    assert [Translator(one).amount(2045.0, "ILS") for one in ("en", "ru")] == ["₪2,045.00", "2\xa0045,00\xa0₪"]

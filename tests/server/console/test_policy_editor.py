@@ -108,5 +108,5 @@ def test_what_is_suggested_is_the_published_schema(house: ConsoleHouse) -> None:
         words = visitor.get("/policies/shop/words").json()
     assert "four_eyes" in str(words["schema"]["$defs"]["ToolPolicy"]["properties"]["confirm"])
     assert words["tools"]["cancel_order"] == ["order_id", "reason"]
-    with house.visitor("noa") as visitor:
+    with house.visitor("rita") as visitor:
         assert visitor.get("/policies/shop/words").status_code == 403

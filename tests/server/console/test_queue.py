@@ -89,7 +89,7 @@ def unknown(house: ConsoleHouse, talk: str) -> str:
 
 def rows(page: str) -> list[str]:
     """Ids, in the order of the list."""
-    return re.findall(r'<tr class="open" data-item>\s*<td><a href="/\w+/([^"]+)"', page)
+    return re.findall(r'<tr class="open" data-item>.*?<td><a href="/\w+/([^"]+)"', page, re.S)
 
 
 def chips(page: str) -> dict[str, int]:
@@ -110,7 +110,7 @@ def test_everything_that_waits_is_there_once_and_the_oldest_comes_first(house: C
     with house.visitor("root") as visitor:
         page = visitor.get("/").text
         assert rows(page) == [first, second, third, fourth]
-        assert chips(page) == {"": 4, "escalation": 1, "unknown": 1, "approval": 1, "delivery": 1}
+        assert chips(page) == {"": 4, "escalation": 1, "unknown": 1, "approval": 1, "draft": 0, "delivery": 1}
         for kind, only in (("escalation", first), ("unknown", third), ("approval", second), ("delivery", fourth)):
             assert rows(visitor.get(f"/?kind={kind}").text) == [only]
         assert 'count-queue" class="count" hx-swap-oob="true">4<' in visitor.get("/counts").text
@@ -390,3 +390,42 @@ def test_what_comes_in_appears_by_itself(house: ConsoleHouse, browser: Any, talk
         eventually(page, lambda: page.locator("[data-item]").count() == 1)
         eventually(page, lambda: page.inner_text("#count-queue") == "1")
         assert "kind=escalation" in page.url
+
+
+def test_several_are_given_away_put_off_and_closed_at_once_and_what_cannot_be_stays(
+    browsing: Browsing, house: ConsoleHouse, talk: str
+) -> None:
+    first, second = escalation(house, OURS, talk, "help me"), escalation(house, OURS, talk, "and me")
+    third = unknown(house, talk)
+    with browsing.as_("noa") as page:
+        page.goto("/")
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+        assert page.locator("[name=item]:checked").count() == 2
+        page.click("#bulk button[value=assign]")
+        page.wait_for_selector(".notice.good[role=status]")
+        assert "2 items were assigned" in page.inner_text(".notice[role=status]")
+        given = ask(house, "SELECT item FROM work_items WHERE assignee = 'noa' AND item IN (:a, :b)", a=first, b=second)
+        assert len(given) == 2
+        page.check("[data-marks-all]")
+        page.click("#bulk button[value=resolve]")
+        page.wait_for_selector(".notice.warn[role=status]")
+        assert "2 escalations were resolved. One is as it was" in page.inner_text(".notice[role=status]")
+    states = dict(ask(house, "SELECT id, state FROM escalations WHERE tenant = :tenant", tenant=OURS))
+    assert [states[one] for one in (first, second)] == ["resolved", "resolved"]
+    assert states[third] == "open", "nobody said what became of that call"
+    with house.visitor("theirs") as visitor:
+        form = {"did": "assign", "to": "theirs", "item": [f"escalation:{third}"]}
+        assert "left=1" in visitor.post("/queue/bulk", data=form, headers=SAME).headers["location"]
+    assert ask(house, "SELECT 1 FROM work_items WHERE assignee = 'theirs'") == []
+
+
+def test_the_list_stands_beside_its_item(house: ConsoleHouse, talk: str) -> None:
+    ids = [escalation(house, OURS, talk, f"question {number}") for number in range(3)]
+    with house.visitor("noa") as visitor:
+        visitor.get("/")
+        beside = visitor.get(f"/queue/escalation/{ids[1]}/around").text
+    assert re.findall(r'href="/escalations/([^"]+)"', beside) == ids
+    assert re.findall(r'href="/escalations/([^"]+)"[^>]*aria-current', beside) == [ids[1]]

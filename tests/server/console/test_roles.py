@@ -38,6 +38,7 @@ FILLED = {
     "notification_id": "esc-none:0",
     "subject": "escalation",
     "item_id": "esc_none",
+    "draft_id": "draft_none",
     "way": "next",
     "version": "1",
     "seq": "1",

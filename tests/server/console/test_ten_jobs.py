@@ -77,6 +77,17 @@ def test_monday_morning_what_needs_me_now(browsing: Browsing, house: ConsoleHous
 
 
 def test_answer_take_over_and_hand_back(browsing: Browsing, house: ConsoleHouse) -> None:
+    saved = {"Who I am": "Hello, this is Noa.", "Parcel": " Your parcel left this morning."}
+
+    async def save(store: SqlStore) -> None:
+        def body(connection: sa.Connection) -> None:
+            row = tenants.get(connection, TenantId("shop"))
+            assert row is not None
+            tenants.put(connection, row.tenant, {**(row.settings or {}), "saved_answers": saved})
+
+        await store.tx(body)
+
+    house.stored(save)
     key = house.key("shop")
     talk = house.conversation(key)
     assert say(key, talk, "I want to talk to a person")["outcome"] == "escalated"
@@ -86,7 +97,10 @@ def test_answer_take_over_and_hand_back(browsing: Browsing, house: ConsoleHouse)
         hand.go(f"a[href='/escalations/{escalation}']")
         hand.go("form[action$='/take'] button")
         assert say(key, talk, "are you there?")["reason_codes"] == ["WITH_A_PERSON"]
-        hand.write("textarea[name=content]", "Hello, this is Noa. Your parcel left this morning.")
+        hand.choose("select[data-puts]", " Your parcel left this morning.")
+        page.evaluate("document.querySelector('textarea[name=content]').setSelectionRange(0, 0)")
+        hand.choose("select[data-puts]", "Hello, this is Noa.")
+        assert page.input_value("textarea[name=content]") == "Hello, this is Noa. Your parcel left this morning."
         hand.go("form[action$='/reply'] button")
         page.wait_for_selector(".bubble.person")
         hand.go("form[action$='/hand-back'] button")
@@ -97,7 +111,7 @@ def test_answer_take_over_and_hand_back(browsing: Browsing, house: ConsoleHouse)
     assert [one["content"] for one in told if one["by"] == "person"] == [
         "Hello, this is Noa. Your parcel left this morning."
     ]
-    done_in("answer, take over, hand back", hand, clicks=5, fields=1)
+    done_in("answer, take over, hand back", hand, clicks=7)
 
 
 def propose(house: ConsoleHouse, tool: str, arguments: dict[str, Any]) -> str:

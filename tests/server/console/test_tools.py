@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 
@@ -18,9 +19,13 @@ from tests.patience import wait_until
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 from tests.server.house import Running
 
+from circumspect.clock import RandomIds, SystemClock
+from circumspect.server.directory import Directory
 from circumspect.server.problems import HttpProblem
+from circumspect.server.rehearsing import rehearse
 from circumspect.server.stores import access, tenants
 from circumspect.server.tool_forms import require_harmless, require_unused_names
+from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId
 
@@ -243,6 +248,44 @@ def test_the_tools_of_another_tenant_are_nobodys_business(house: ConsoleHouse) -
     for path in ("/http", "/mcp", "/remove", "/try"):
         assert post(house, path, good, "their-admin").status_code == 404
     assert stored(house) == before
+
+
+def at(url: str, name: str, test: str = "") -> dict[str, Any]:
+    request = {"method": "POST", "url": f"{url}/real/{name}/{{id}}"}
+    beside = {"test": {"request": {"method": "POST", "url": f"{url}/test/{name}/{{id}}"}}} if test else {}
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    return {"http": {"name": name, "parameters": schema, "effect": "destructive", "request": request, **beside}}
+
+
+def test_the_playground_calls_a_test_back_end_and_never_the_real_one(house: ConsoleHouse, back_end: Any) -> None:
+    """A tool without a test address is only rehearsed, and outside of the playground the real one is called."""
+
+    async def play(store: SqlStore) -> list[Any]:
+        row = await store.tx(tenants.get, TenantId("shop"))
+        assert row is not None
+        before: Any = row.settings
+        tested = at(back_end.url, "send_parcel", "test")
+        tested["http"]["auth"] = {"bearer": {"secret": "crm_token"}}
+        own = [tested, at(back_end.url, "burn_parcel")]
+        await store.tx(tenants.put, row.tenant, {**before, "tools": [*before["tools"], *own]})
+        vault = open_vault(house.settings)
+        await store.tx(access.put_secret, TenantId("shop"), "crm_token", vault.seal(SECRET), datetime.now(UTC))
+        directory = Directory(store, house.settings, vault, SystemClock(), RandomIds())
+        try:
+            setup = await directory.setup(TenantId("shop"))
+            ports = rehearse(setup, store).ports
+            brought = [await ports.tools.call(one, {"id": "7"}, "k") for one in ("send_parcel", "burn_parcel")]
+            here = list(back_end.asked)
+            await setup.ports.tools.call("send_parcel", {"id": "7"}, "k")
+            assert back_end.asked[-1] == ("POST", "/real/send_parcel/7", f"Bearer {SECRET}")
+        finally:
+            await directory.close()
+            await store.tx(tenants.put, row.tenant, before)
+        assert here[len(asked) :] == [("POST", "/test/send_parcel/7", "")], "and without the real one's secret"
+        return brought
+
+    asked = list(back_end.asked)
+    assert house.stored(play) == [{"status": "shipped", "echo": ""}, {}]
 
 
 @pytest.mark.parametrize(("language", "theme"), [("en", "light"), ("he", "dark")])

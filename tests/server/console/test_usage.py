@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -27,6 +27,21 @@ from circumspect.stores.tables import usage
 from circumspect.values import Plan, TenantId, Usage
 
 MODEL = '=cmd|"<img src=x onerror=document.title=1>"'
+
+
+def test_months_are_one_click_away(house: ConsoleHouse) -> None:
+    now = house.app.state.services.clock.now()
+    last = (now.replace(day=1) - timedelta(days=1)).strftime("%Y-%m")
+    with house.visitor("noa") as visitor:
+        page = visitor.get(f"/usage?period={last}").text
+        chips = re.findall(r'<a class="button chip" href="([^"]+)"( aria-current="true")?>([^<]+)</a>', page)
+        assert [(name, bool(current)) for _, current, name in chips] == [
+            ("This month", False),
+            ("Last month", True),
+            ("Any time", False),
+        ]
+        assert f"period={now:%Y-%m}" in chips[0][0]
+        assert 'aria-current="true">This month' in visitor.get(chips[0][0].replace("&amp;", "&")).text
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.patience import wait_until
-from tests.server.console.building import SAME, eventually, overflow, serious
+from tests.server.console.building import SAME, Browsing, eventually, overflow, serious
 from tests.server.console.hosting import Site, WidgetHouse, opened, visiting, without_limits
 
 from circumspect.language.wanted import asks_for_person
@@ -54,6 +54,21 @@ def test_the_button_says_what_code_hears_as_the_wish_for_a_person(language: str)
 def saved(house: WidgetHouse, **fields: str) -> Any:
     with house.visitor("root") as visitor:
         return visitor.post("/tenants/shop/widget", data=fields, headers=SAME)
+
+
+def test_the_look_is_shown_while_it_is_set_in_the_colours_that_it_will_have(browser: Any, house: WidgetHouse) -> None:
+    with Browsing(browser, house).as_("root") as page:
+        page.goto("/tenants/shop/widget")
+        page.fill("input[name=colour]", "#ffd400")
+        page.fill("input[name=name]", "Ask <b>us</b>")
+        page.fill("input[name=greeting-en]", "Good day!")
+        drawn = "() => getComputedStyle(document.querySelector('.chatbox .top'))"
+        page.wait_for_function(f"({drawn})().backgroundColor === 'rgb(255, 212, 0)'")
+        assert page.evaluate(f"({drawn})().color") == "rgb(0, 0, 0)", "what can be read on it"
+        shown = page.inner_text(".chatbox")
+        assert "Ask <b>us</b>" in shown
+        assert "Good day!" in shown
+        assert "AI" in shown
 
 
 def _count(connection: sa.Connection) -> int:

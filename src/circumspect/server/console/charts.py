@@ -175,7 +175,8 @@ class WaterfallSpan:
     tip: str
 
 
-def waterfall(spans: Sequence[WaterfallSpan]) -> Chart:
+def waterfall(spans: Sequence[WaterfallSpan], *, nested: bool = False) -> Chart:
+    """One below the other. `nested`: all others are parts of the first, which stands out to the left."""
     name_width, bar, gap = 150.0, 18.0, 6.0
     end = max((one.begin + one.seconds for one in spans), default=0) or 1.0
     room = WIDTH - name_width - 190
@@ -184,7 +185,8 @@ def waterfall(spans: Sequence[WaterfallSpan]) -> Chart:
         y = at * (bar + gap) + 4
         x, width = name_width + room * one.begin / end, max(2.0, room * one.seconds / end)
         shapes.append(Shape(one.look, one.tip, round(x, 1), y, round(width, 1), bar))
-        labels.append(ChartLabel(one.name, name_width - 8, y + 13, "end"))
+        inset = 14 if nested and at else 0
+        labels.append(ChartLabel(one.name, 2 + inset, y + 13, "start"))
         labels.append(ChartLabel(_seconds(one.seconds), round(x + width + 6, 1), y + 13, "start"))
     height = len(spans) * (bar + gap) + 6
     rows = tuple((one.name, _seconds(one.seconds), one.tip) for one in spans)

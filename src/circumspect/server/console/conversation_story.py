@@ -16,6 +16,7 @@ from circumspect.holds import read_opinion
 from circumspect.journal import Event, ExecutionEvent, PersonReplyEvent, RulingEvent, read_event
 from circumspect.lab.replay.past_calls import Record
 from circumspect.policy.understanding.journal_events import AnalysisMessageEvent
+from circumspect.server.console.turn_times import TimeLedger, TurnTimes, list_steps, read_times
 from circumspect.stores import admin, codec
 from circumspect.stores.people import StoredConversation
 from circumspect.stores.rehearsals import Recording, find_recording, is_rehearsal
@@ -29,7 +30,6 @@ WHOLE = 1500
 """Rows up to which the whole conversation is read to find where arguments came from."""
 SETTLED = ("run", "ask_again", "drop", "nothing", "edit")
 """What can become of a yes or a no."""
-_THOUGHT = ("assessment", "model", "critique")
 KNOWN_EVENTS: tuple[type[Event], ...] = (AnalysisMessageEvent, ReasonedEvent)
 """Declared outside the journal, and told from others by the template: they can be read once they are imported."""
 
@@ -45,8 +45,8 @@ class StoryItem:
     """What the message tells beside its words."""
     why: Mapping[str, Any] | None = None
     """Set on a reply whose turn held a call: the tool, the verdict and the reason that decided."""
-    cost: Mapping[str, Any] | None = None
-    """Set on the last item of a turn: what its model calls took."""
+    times: TurnTimes | None = None
+    """Set on the last item of a turn: what its model and tool calls took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,8 @@ class StoryView:
     specs: Mapping[str, ToolSpec] = field(default_factory=dict)
     rehearsed: Mapping[int, Recording | None] = field(default_factory=dict)
     """Calls that were not made, by the number of their row, with the recording that stood in for each."""
+    tested: frozenset[int] = frozenset()
+    """Calls that were made at the tenant's test back end, by the number of their row."""
 
 
 def read_story(
@@ -85,7 +87,8 @@ def read_story(
     query = query.where(messages.c.seq < end) if end is not None else query
     rows = [codec.message(row) for row in connection.execute(query.order_by(messages.c.seq).limit(5000))]
     results = _results(connection, rows)
-    items = tuple(_items(rows, results, debug))
+    ledger = read_times(connection, conversation.tenant, conversation.id, list(results)) if debug else None
+    items = tuple(_items(rows, results, ledger))
     record, specs = None, {}
     if debug and rows and conversation.messages <= WHOLE:
         record, specs = (
@@ -95,7 +98,17 @@ def read_story(
     last = rows[-1].seq if rows else begin
     first, earlier = rows[0].seq if rows else 0, begin >= 0 and after is None
     rehearsed = _find_recordings(connection, items, record) if record and is_rehearsal(conversation.id) else {}
-    return StoryView(items, first, last, earlier, conversation.tenant, conversation.id, record, specs, rehearsed)
+    tested = _find_tested(items, record) if record else frozenset()
+    return StoryView(
+        items, first, last, earlier, conversation.tenant, conversation.id, record, specs, rehearsed, tested
+    )
+
+
+def _find_tested(items: Sequence[StoryItem], record: Record) -> frozenset[int]:
+    made = {one.id for one in record.executions if one.runner == "test"}
+    return frozenset(
+        one.message.seq for one in items if isinstance(one.event, ExecutionEvent) and one.event.execution in made
+    )
 
 
 def _find_recordings(
@@ -105,7 +118,7 @@ def _find_recordings(
     found: dict[int, Recording | None] = {}
     for item in items:
         ran = ledger.get(ExecutionId(item.event.execution)) if isinstance(item.event, ExecutionEvent) else None
-        if ran is not None and ran.effect != "read":
+        if ran is not None and ran.effect != "read" and ran.runner != "test":
             found[item.message.seq] = find_recording(connection, ran.tenant, ran.call, ran.started_at)
     return found
 
@@ -145,7 +158,8 @@ def _record(connection: sa.Connection, conversation: StoredConversation, results
     )
 
 
-def _items(rows: Sequence[Message], results: Mapping[str, TurnResult], debug: bool) -> list[StoryItem]:
+def _items(rows: Sequence[Message], results: Mapping[str, TurnResult], ledger: TimeLedger | None) -> list[StoryItem]:
+    """`ledger` is there where what went on inside is shown."""
     items: list[StoryItem] = []
     held: dict[str, Message] = {}
     journal: dict[str, list[Message]] = {}
@@ -155,15 +169,16 @@ def _items(rows: Sequence[Message], results: Mapping[str, TurnResult], debug: bo
             journal.setdefault(row.turn, []).append(row)
             if row.kind == "policy":
                 held[row.turn] = row
-            if debug:
+            if ledger:
                 items.append(StoryItem(row, "step", event))
             continue
         if row.role == "user":
             items.append(StoryItem(row, "user", event))
             continue
         by = "person" if isinstance(event, PersonReplyEvent) else "agent"
-        cost = _cost(results.get(row.turn), journal.get(row.turn, [])) if debug else None
-        items.append(StoryItem(row, by, event, _why(held.get(row.turn), journal.get(row.turn, [])), cost))
+        told = journal.get(row.turn, [])
+        times = list_steps(results.get(row.turn), told, ledger) if ledger else None
+        items.append(StoryItem(row, by, event, _why(held.get(row.turn), told), times))
     return items
 
 
@@ -181,18 +196,3 @@ def _why(ruling: Message | None, journal: Sequence[Message]) -> Mapping[str, Any
     if verdict == "allow" or reason is None:
         return None
     return {"tool": event.tool, "verdict": verdict, "reason": reason, "rule": rule, "seq": ruling.seq}
-
-
-def _cost(result: TurnResult | None, journal: Sequence[Message]) -> Mapping[str, Any] | None:
-    if result is None or not result.usage.calls:
-        return None
-    calls = result.usage.calls
-    thoughts = [one.kind for one in journal if one.kind in _THOUGHT]
-    names = thoughts if len(thoughts) == len(calls) else ["model"] * len(calls)
-    return {
-        "names": names,
-        "usage": result.usage,
-        "seconds": sum(call.seconds for call in calls),
-        "timed": any(call.seconds for call in calls),
-        "turn": result.turn,
-    }

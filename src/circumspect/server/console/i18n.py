@@ -92,6 +92,10 @@ class Translator:
         pattern = f"$0.{'0' * digits}"
         return str(format_currency(dollars, "USD", format=pattern, locale=self.language, currency_digits=False))
 
+    def amount(self, value: float, currency: str) -> str:
+        """Money of a tenant's, in the currency that it names."""
+        return str(format_currency(value, currency, locale=self.language))
+
     def day(self, at: datetime | date) -> str:
         return str(format_date(at, "d MMM", locale=self.language))
 

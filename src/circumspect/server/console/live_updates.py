@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from circumspect.errors import CircumspectError
 from circumspect.stores.tables import conversations, escalations, intents, tenants
+from circumspect.stores.work_tables import DRAFTED, policy_drafts
 from circumspect.values import TenantId
 
 log = logging.getLogger(__name__)
@@ -132,9 +133,13 @@ def _inbox(connection: sa.Connection) -> dict[tuple[HintTenant, HintTopic], obje
         escalations.c.tenant, escalations.c.state, sa.func.count(), sa.func.max(escalations.c.created_at)
     )
     asked = sa.select(intents.c.tenant, sa.literal("approval"), sa.func.count(), sa.func.max(intents.c.created_at))
+    drafted = sa.select(
+        policy_drafts.c.tenant, sa.literal("draft"), sa.func.count(), sa.func.max(policy_drafts.c.created_at)
+    )
     found: dict[tuple[HintTenant, HintTopic], list[object]] = {}
     for query in (
         waiting.where(escalations.c.state.in_(("open", "taken"))).group_by(escalations.c.tenant, escalations.c.state),
+        drafted.where(sa.text(DRAFTED)).group_by(policy_drafts.c.tenant),
         asked.where(intents.c.kind == "approval", sa.text("state = 'pending'")).group_by(intents.c.tenant),
     ):
         for tenant, *state in connection.execute(query.order_by(sa.text("1, 2"))):

@@ -20,12 +20,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from circumspect import __version__
-from circumspect.server.console.call_bars import draw_model_calls
 from circumspect.server.console.call_words import say_call
 from circumspect.server.console.figures import category
 from circumspect.server.console.i18n import NAMES, OFFERED, Translator
 from circumspect.server.console.known_sentences import NOTED, describe_rule, translate_sentence
 from circumspect.server.console.navigation import entries
+from circumspect.server.console.turn_times import draw_times
 from circumspect.server.console.visitors import Visitor, words_of
 from circumspect.server.path_prefix import add_prefix, prefix_of, without_prefix
 from circumspect.stores.codec import dumps
@@ -67,7 +67,7 @@ def render_template(request: Request, who: Visitor | None, template: str, /, **v
 
 
 def _build_language_context(words: Translator) -> dict[str, Any]:
-    names = ("t", "meaning", "reason_name", "number", "percent", "money", "day", "moment", "clock", "span")
+    names = ("t", "meaning", "reason_name", "number", "percent", "money", "amount", "day", "moment", "clock", "span")
     return {
         "language": words.language,
         "direction": words.direction,
@@ -100,7 +100,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(static=static, languages=NAMES, version=__version__, link=link, icons=_icons())
-    made.globals.update(draw_model_calls=draw_model_calls, offered=OFFERED, noted=NOTED)
+    made.globals.update(draw_times=draw_times, offered=OFFERED, noted=NOTED)
     made.globals.update(has_static=has_static)
     made.filters.update(pretty=pretty, words=_words, visible=visible, exact=exact)
     return made

@@ -26,6 +26,7 @@ from circumspect.server.stores.work_queue import WorkItem, WorkSubject
 PAGES: dict[WorkSubject, str] = {
     "escalation": "/escalations",
     "approval": "/approvals",
+    "draft": "/drafts",
     "delivery": "/notifications",
 }
 SNOOZES = tuple(timedelta(hours=hours) for hours in (2, 4, 24, 72, 168))

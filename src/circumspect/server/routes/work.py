@@ -49,7 +49,8 @@ def is_administrator(who: Principal) -> bool:
 
 
 def find_kinds(who: Principal) -> tuple[WorkKind, ...]:
-    """What waits for this person or key. What could not be delivered is for administrators."""
+    """What waits for this person or key. What could not be delivered is for administrators; a draft of a policy may be
+    looked at and noted on by all who read policies."""
     return tuple(one for one in WORK_KINDS if one != "delivery" or is_administrator(who))
 
 
@@ -163,7 +164,7 @@ def require_place(connection: sa.Connection, who: Principal, subject: WorkSubjec
 
 def list_colleagues(connection: sa.Connection, place: WorkPlace) -> list[str]:
     """Names of those who may see to it."""
-    roles = ("admin",) if place.subject == "delivery" else ("operator", "admin")
+    roles = ("admin",) if place.subject in ("delivery", "draft") else ("operator", "admin")
     return [one.name for one in access.list_operators(connection) if one.role in roles and _may_see(one, place)]
 
 

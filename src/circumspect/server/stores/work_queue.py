@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from circumspect.reasons import ReasonCode
+from circumspect.server.stores.policy_drafts import DraftChange, read_draft
 from circumspect.stores import codec
 from circumspect.stores.codec import epoch, moment, moment_of, read_row
 from circumspect.stores.notifications import read_notification
@@ -22,18 +23,19 @@ from circumspect.stores.people import EscalationRow, ListCursor, VisibleTenants,
 from circumspect.stores.rehearsals import is_real
 from circumspect.stores.tables import DEAD, UNRESOLVED, WAITING, escalations, intents, outbox
 from circumspect.stores.told_outcomes import is_unknown
-from circumspect.stores.work_tables import work_items
+from circumspect.stores.work_tables import DRAFTED, policy_drafts, work_items
 from circumspect.values import JsonObject
 
-WorkKind = Literal["escalation", "unknown", "approval", "delivery"]
+WorkKind = Literal["escalation", "unknown", "approval", "draft", "delivery"]
 WORK_KINDS: tuple[WorkKind, ...] = get_args(WorkKind)
-WorkSubject = Literal["escalation", "approval", "delivery"]
+WorkSubject = Literal["escalation", "approval", "draft", "delivery"]
 """What an item is, also when what is known of it changes."""
 MOST_COUNTED = 100
 """Shown as "99+": nobody counts further."""
 _KINDS: Mapping[WorkSubject, tuple[WorkKind, ...]] = {
     "escalation": ("escalation", "unknown"),
     "approval": ("approval",),
+    "draft": ("draft",),
     "delivery": ("delivery",),
 }
 
@@ -81,6 +83,10 @@ class WorkItem:
     tool: str = ""
     arguments: JsonObject = field(default_factory=dict)
     expires_at: datetime | None = None
+    author: str = ""
+    """Of a draft."""
+    changes: Sequence[DraftChange] = ()
+    """What a draft changes."""
 
     @property
     def subject(self) -> WorkSubject:
@@ -149,7 +155,8 @@ def find_work(
 def find_place(connection: sa.Connection, tenants: VisibleTenants, subject: WorkSubject, id_: str) -> WorkPlace | None:
     """Of whatever waits or once did."""
     table = find_table(subject)
-    query = sa.select(table.c.tenant, table.c.conversation, table.c.created_at)
+    within = table.c.conversation if "conversation" in table.c else sa.literal("").label("conversation")
+    query = sa.select(table.c.tenant, within, table.c.created_at)
     query = query.where(table.c.id == id_, belongs_to(table, tenants))
     if subject == "approval":
         query = query.where(intents.c.kind == "approval")
@@ -238,6 +245,10 @@ def _list_approvals(now: datetime) -> sa.Select[Any]:
     return _with_work(intents).where(*waits)
 
 
+def _list_drafts(now: datetime) -> sa.Select[Any]:
+    return _with_work(policy_drafts).where(sa.text(DRAFTED))
+
+
 def _list_deliveries(now: datetime) -> sa.Select[Any]:
     return _with_work(outbox).where(sa.text(DEAD))
 
@@ -267,6 +278,12 @@ def _read_approval(row: Any) -> WorkItem:
     )
 
 
+def _read_draft(row: Any) -> WorkItem:
+    draft = read_draft(row)
+    common = _read_common(row, "draft", row.assignee)
+    return WorkItem(**common, summary=draft.note, author=draft.created_by, changes=draft.changes)
+
+
 def _read_delivery(row: Any) -> WorkItem:
     told = read_notification(row)
     return WorkItem(**_read_common(row, "delivery", row.assignee), summary=told.target or told.id)
@@ -277,7 +294,7 @@ def _read_common(row: Any, kind: WorkKind, holder: str | None) -> dict[str, Any]
         "kind": kind,
         "id": row.id,
         "tenant": row.tenant or "",
-        "conversation": row.conversation or "",
+        "conversation": getattr(row, "conversation", None) or "",
         "waits_since": moment(row.created_at),
         "holder": holder,
         "snoozed_until": moment_of(row.snoozed_until),
@@ -289,5 +306,6 @@ _SOURCES: Mapping[WorkKind, _Source] = {
     "escalation": _Source(escalations, _list_escalations, _read_escalation, _HELD, walks_by_tenant=True),
     "unknown": _Source(escalations, _list_unknown, _read_unknown, _HELD, walks_by_tenant=True),
     "approval": _Source(intents, _list_approvals, _read_approval),
+    "draft": _Source(policy_drafts, _list_drafts, _read_draft),
     "delivery": _Source(outbox, _list_deliveries, _read_delivery),
 }

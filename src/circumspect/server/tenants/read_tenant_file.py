@@ -312,6 +312,8 @@ def _secret_names(file: TenantFile) -> Iterator[TenantRemark]:
     used: list[tuple[Place, str]] = []
     for at, section in enumerate(file.tools):
         used += [(("tools", at, "http", "auth"), name) for name in (section.http.secrets() if section.http else ())]
+        tested = section.http.at_test() if section.http else None
+        used += [(("tools", at, "http", "test", "auth"), name) for name in (tested.secrets() if tested else ())]
         used += [(("tools", at, "mcp"), name) for name in (section.mcp.secrets() if section.mcp else ())]
         used += [(("tools", at, "business"), name) for name in (section.business.secrets() if section.business else ())]
     used += [

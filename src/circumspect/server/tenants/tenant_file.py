@@ -32,6 +32,7 @@ FileTenantId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 PromptName = Annotated[str, Field(pattern=r"^[a-z_/-]{1,64}$")]
 PromptId = Annotated[str, Field(pattern=r"^[a-z_/-]{1,64}@[0-9a-f]{8}$")]
 Temperature = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
+AnswerName = Annotated[str, Field(pattern=r"^[^\n\x00]{1,80}$")]
 FilePath = Annotated[str, Field(pattern=r"^[^\n\x00]{1,1000}$")]
 NotifyTopic = Literal["escalation", "approval", "indeterminate", "resolved"]
 
@@ -268,6 +269,10 @@ class TenantSettings(FileSection):
     """How chat clients of other makers are served: `circumspect docs clients`."""
     notify: NotifySection = NotifySection()
     """Who hears of escalations and approvals."""
+    saved_answers: Annotated[Mapping[AnswerName, LongText], Field(max_length=200)] = Field(default_factory=dict)
+    """What colleagues say often, by name: whoever took a conversation over puts one in with a click."""
+    policies_need_two: bool = False
+    """Whether a policy is put in force by another operator than who wrote it, from a draft. Keys then put none."""
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     """Conversations are deleted so many days after their last message; without it they are kept."""
     redact: tuple[Regex, ...] = ()

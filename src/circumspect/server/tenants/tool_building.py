@@ -30,8 +30,10 @@ from circumspect.values import Json, ToolSpec
 class TenantTools:
     """The `Tools` port over everything that a tenant has. Whoever can still call a tool holds this object."""
 
-    def __init__(self, toolset: Toolset, opened: AsyncExitStack) -> None:
+    def __init__(self, toolset: Toolset, opened: AsyncExitStack, tests: Toolset | None = None) -> None:
         self._toolset, self.opened = toolset, opened
+        self.tests = tests or Toolset(())
+        """Those of the tools that have a test back end, as they are called there."""
 
     def specs(self) -> Mapping[str, ToolSpec]:
         return self._toolset.specs()
@@ -55,7 +57,7 @@ async def build(
 
     `threads` are the tenant's own: neither its tools nor what makes them can hold up anybody else.
     """
-    threads = threads or DaemonThreads()
+    threads, sections = threads or DaemonThreads(), tuple(sections)
     async with AsyncExitStack() as opening:
         found: list[Tool] = []
         with use_threads(threads):
@@ -64,7 +66,15 @@ async def build(
         toolset = Toolset(found, threads)
         for spec in toolset.specs().values():
             find_validator(spec)
-        return TenantTools(toolset, opening.pop_all())
+        return TenantTools(toolset, opening.pop_all(), Toolset(tools_at_test(sections, context, allow), threads))
+
+
+def tools_at_test(sections: Iterable[ToolSection], context: ToolContext, allow: Sequence[str]) -> list[Tool]:
+    """Nothing of them is connected before it is called."""
+    from circumspect.tools.http_tool import HttpTool
+
+    found = (one.http.at_test() for one in sections if one.http is not None)
+    return [HttpTool(one, secrets=context.secrets.__getitem__, allow=allow) for one in found if one is not None]
 
 
 def read_client_specs(sections: Iterable[ToolSection]) -> dict[str, ToolSpec]:

@@ -6,6 +6,7 @@ page comes back with how it stands now, and with the words that were not sent.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, cast, get_args
 
@@ -29,7 +30,7 @@ from circumspect.server.responses import IdPath, find_visible_tenants, page_afte
 from circumspect.server.routes import escalations as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.escalations import PersonsReply, Resolution
-from circumspect.server.stores import work_queue
+from circumspect.server.stores import tenants, work_queue
 from circumspect.stores import codec, people
 from circumspect.stores.codec import clean
 from circumspect.stores.people import (
@@ -41,7 +42,7 @@ from circumspect.stores.people import (
     VisibleTenants,
 )
 from circumspect.stores.tables import intents, messages
-from circumspect.values import ToldOutcome
+from circumspect.values import TenantId, ToldOutcome
 
 navigation.add(
     navigation.MenuEntry(
@@ -153,9 +154,16 @@ async def _detail(
         now=services.clock.now(),
         done=done,
         unsent=unsent,
+        saved_answers=await _list_saved_answers(request, row.tenant),
         **await build_panel(request, who, "escalation", id_),
         **await build_story_context(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}"),
     )
+
+
+async def _list_saved_answers(request: Request, tenant: TenantId) -> Mapping[str, str]:
+    row = await services_of(request).store.tx(tenants.get, tenant)
+    found = (row.settings or {}).get("saved_answers") if row else None
+    return {name: str(text) for name, text in found.items()} if isinstance(found, Mapping) else {}
 
 
 def _next(row: EscalationRow, approval: str) -> str:

@@ -1,7 +1,8 @@
 """The playground: talk to any tenant's agent as its user would, with what goes on inside beside it.
 
-It is a rehearsal: the tenant's own policy, model and prompts, and no call that changes anything is made
-(`server/rehearsing.py`, by the id of the conversation, whoever writes into it). Who began one is written into the log.
+It is a rehearsal: the tenant's own policy, model and prompts. A tool with a test back end is called there; of the
+others, no call that changes anything is made (`server/rehearsing.py`, by the id of the conversation, whoever writes
+into it). The page says which is which. Who began one is written into the log.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from circumspect.server.routes.confirmations import decision
 from circumspect.server.schemas.confirmations import ConfirmationGiven
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
+from circumspect.server.tenants.tool_building import TenantTools
 from circumspect.stores import people
 from circumspect.stores.people import StoredConversation, VisibleTenants, get_conversation
 from circumspect.stores.rehearsals import is_rehearsal
@@ -68,13 +70,17 @@ async def talk(request: Request, who: OperatorVisitor, tenant: str, conversation
         found = _find_conversation(connection, seen, conversation_id)
         return found, read_story(connection, found, debug=True)
 
-    found, story = await services_of(request).store.tx(read)
+    services = services_of(request)
+    found, story = await services.store.tx(read)
+    tools = (await services.directory.setup(found.tenant)).ports.tools
+    tested = tools.tests.specs() if isinstance(tools, TenantTools) else {}
     return page(
         request,
         who,
         "playground/talk.html",
         live=f"conversation:{found.tenant}/{found.id}",
         conversation=found,
+        tested=sorted(name for name, one in tested.items() if one.configured),
         tenants=await tenants_of(request, who),
         **await build_story_context(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"),
     )

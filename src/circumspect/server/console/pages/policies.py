@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
+import sqlalchemy as sa
 from fastapi import Form, Query, Request
 from starlette.responses import Response, StreamingResponse
 
@@ -44,18 +45,30 @@ from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import link, page, render_template
 from circumspect.server.console.text_diff import text_diff
 from circumspect.server.console.typed_names import LONGEST_TYPED, ask_for_name
-from circumspect.server.console.visitors import AdminVisitor, ReviewerVisitor, Visitor, tenants_of
+from circumspect.server.console.visitors import (
+    AdminVisitor,
+    OperatorVisitor,
+    ReviewerVisitor,
+    Visitor,
+    tenants_of,
+)
 from circumspect.server.known_tools import KnownTools, find_known_tools
-from circumspect.server.problems import not_found
+from circumspect.server.problems import not_found, require_found
 from circumspect.server.responses import TenantPath, one_tenant
 from circumspect.server.routes import policies as api
-from circumspect.server.schemas.bodies import NO_NUL
-from circumspect.server.schemas.policies import PolicyPut, RollBack
+from circumspect.server.schemas.bodies import ID, NO_NUL
+from circumspect.server.schemas.policies import DraftWritten, PolicyPut, RollBack
 from circumspect.server.stores import policies as store
+from circumspect.server.stores import policy_drafts, tenants
 from circumspect.server.stores.policies import PolicyChanged, PolicyVersion
+from circumspect.server.stores.policy_drafts import PolicyDraft
 from circumspect.values import TenantId, ToolSpec
 
-navigation.add(navigation.MenuEntry("nav-policies", "/policies", 50, ("operator", "reviewer"), icon="shield-check"))
+navigation.add(
+    navigation.MenuEntry(
+        "nav-policies", "/policies", 50, ("operator", "reviewer"), also=("/drafts",), icon="shield-check"
+    )
+)
 router = page_routes.router()
 PolicyTextField = Annotated[str, Form(max_length=500_000, pattern=NO_NUL)]
 ToolNameField = Annotated[str, Form(max_length=200)]
@@ -107,19 +120,25 @@ async def editor(
     tenant: TenantPath,
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     tool: Annotated[str, Query(max_length=200)] = "",
+    draft: Annotated[str | None, Query(min_length=1, max_length=128, pattern=ID)] = None,
     done: Annotated[str, Query(max_length=10)] = "",
     undo: Annotated[str, Query(max_length=LONGEST_UNDO)] = "",
 ) -> Response:
-    """The text in force; with `version`, that one's, to begin a change from."""
+    """The text in force; with `version` that one's, with `draft` that one's, to begin a change from."""
     services, name = services_of(request), one_tenant(who.principal, tenant)
     current = await services.store.tx(store.current, name)
-    begun = current if version is None else await api._version(services, name, version)
+    begun: PolicyVersion | PolicyDraft | None = current
+    if version is not None:
+        begun = await api._version(services, name, version)
+    if draft is not None:
+        begun = require_found(await services.store.tx(policy_drafts.find_draft, frozenset({name}), draft), "draft")
     return await render_editor(
         request,
         who,
         name,
         current,
         text=begun.text if begun else "",
+        note=begun.note if draft and begun else "",
         tool=tool,
         done=done if done in DONE else "",
         begun=version,
@@ -128,7 +147,7 @@ async def editor(
 
 
 @router.get("/policies/{tenant}/words")
-async def completions(request: Request, who: AdminVisitor, tenant: TenantPath) -> Response:
+async def completions(request: Request, who: OperatorVisitor, tenant: TenantPath) -> Response:
     """What the editor completes with."""
     known = await find_known_tools(services_of(request), one_tenant(who.principal, tenant))
     return Response(orjson.dumps(list_words(known.specs, who.words)), media_type="application/json")
@@ -136,19 +155,19 @@ async def completions(request: Request, who: AdminVisitor, tenant: TenantPath) -
 
 @router.post("/policies/{tenant}/check")
 async def check_text(
-    request: Request, who: AdminVisitor, tenant: TenantPath, text: PolicyTextField = "", tool: ToolNameField = ""
+    request: Request, who: OperatorVisitor, tenant: TenantPath, text: PolicyTextField = "", tool: ToolNameField = ""
 ) -> Response:
     """As one types: is it sound, what does it change, what will happen to a call."""
     name = one_tenant(who.principal, tenant)
     current = await services_of(request).store.tx(store.current, name)
-    checked, specs = await _check_in_thread(request, name, text, current)
+    checked, specs = await check_in_thread(request, name, text, current)
     return page(request, who, "policies/_checked.html", **_describe_check(checked, specs, name, tool))
 
 
 @router.post("/policies/{tenant}/trial")
 async def try_text(
     request: Request,
-    who: AdminVisitor,
+    who: OperatorVisitor,
     tenant: TenantPath,
     text: PolicyTextField = "",
     most: Annotated[int, Form(ge=1, le=max(BOUNDS))] = BOUNDS[1],
@@ -156,7 +175,7 @@ async def try_text(
     """A line of JSON for each conversation, `{done, of}`, and at last `{html}` with what came of it."""
     services, name = services_of(request), one_tenant(who.principal, tenant)
     current = await services.store.tx(store.current, name)
-    checked, specs = await _check_in_thread(request, name, text, current)
+    checked, specs = await check_in_thread(request, name, text, current)
     if checked.policy is None:
         return page(request, who, "policies/_unsound.html", 422)
     enabled = await services.store.get_tenant(name)
@@ -189,8 +208,8 @@ async def save(
     current = await services.store.tx(store.current, name)
     if current and current.version == if_version:
         require_fresh(request, who.principal)
-        checked, _ = await _check_in_thread(request, name, text, current)
-        if unsure := await _ask_if_loosened(request, who, name, checked, typed):
+        checked, _ = await check_in_thread(request, name, text, current)
+        if unsure := await ask_if_loosened(request, who, name, checked, typed):
             return unsure
     try:
         answered = await api.put_policy(
@@ -204,8 +223,28 @@ async def save(
             request, who, name, current, text=text, note=note, status=status, seen=if_version, quicker=quicker
         )
     same = orjson.loads(answered.body)["version"] == if_version
-    undo = "" if same or not if_version else _offer_way_back(request, who, name, if_version, if_version + 1)
+    undo = "" if same or not if_version else offer_way_back(request, who, name, if_version, if_version + 1)
     return page_routes.redirect_to(link(f"/policies/{name}", done="same" if same else "saved", undo=undo))
+
+
+@router.post("/policies/{tenant}/draft")
+async def save_draft(
+    request: Request,
+    who: OperatorVisitor,
+    tenant: TenantPath,
+    if_version: SeenVersion,
+    text: PolicyTextField = "",
+    note: Note = "",
+) -> Response:
+    """For a colleague to look at, try and put in force. Nothing changes until then."""
+    name = one_tenant(who.principal, tenant)
+    given = DraftWritten(text=lines_of(text), base=if_version, note=note)
+    try:
+        kept = orjson.loads((await api.add_policy_draft(request, who.principal, given, tenant=name)).body)
+    except PolicyError:
+        current = await services_of(request).store.tx(store.current, name)
+        return await render_editor(request, who, name, current, text=text, note=note, status=422, seen=if_version)
+    return page_routes.redirect_to(f"/drafts/{kept['id']}?done=saved")
 
 
 @router.post("/policies/{tenant}/rollback")
@@ -219,11 +258,11 @@ async def roll_back(
     """One click: the text was in force before, and it can be taken back as quickly."""
     name = one_tenant(who.principal, tenant)
     await api.roll_back_policy(request, who.principal, RollBack(version=version, if_version=if_version), tenant=name)
-    undo = _offer_way_back(request, who, name, if_version, if_version + 1)
+    undo = offer_way_back(request, who, name, if_version, if_version + 1)
     return page_routes.redirect_to(link(f"/policies/{name}", done="back", undo=undo))
 
 
-async def _ask_if_loosened(
+async def ask_if_loosened(
     request: Request, who: Visitor, tenant: TenantId, checked: EditorCheck, typed: str
 ) -> Response | None:
     """What is loosened, and what the last month had of the calls that it reaches."""
@@ -241,7 +280,7 @@ async def _ask_if_loosened(
     return await ask_for_name(request, who, tenant, typed, effects=said)
 
 
-def _offer_way_back(request: Request, who: Visitor, tenant: TenantId, version: int, in_force: int) -> str:
+def offer_way_back(request: Request, who: Visitor, tenant: TenantId, version: int, in_force: int) -> str:
     fields = [("version", str(version)), ("if_version", str(in_force))]
     return offer_undo(request, who.operator, f"/policies/{tenant}/rollback", fields)
 
@@ -268,7 +307,7 @@ async def compare(
         old=old,
         new=after,
         current=current,
-        changes=await _compare_versions(request, name, before, after),
+        changes=await compare_versions(request, name, before, after),
         lines=await services.lanes.policies.compute(name, text_diff, before.text if before else "", after.text),
     )
 
@@ -295,8 +334,17 @@ async def render_editor(
 ) -> Response:
     """`made_from`: the held call that the text is about; the trial then begins by itself."""
     services, names = services_of(request), await tenants_of(request, who)
-    checked, specs = await _check_in_thread(request, tenant, text, current)
-    rows = await services.store.tx(store.versions, tenant, limit=VERSIONS)
+    checked, specs = await check_in_thread(request, tenant, text, current)
+
+    def look_up(
+        connection: sa.Connection,
+    ) -> tuple[Sequence[PolicyVersion], Mapping[int, str], Sequence[PolicyDraft], bool]:
+        found = store.versions(connection, tenant, limit=VERSIONS)
+        authors = policy_drafts.list_authors(connection, tenant, [one.version for one in found])
+        needs_two = api.needs_two(tenants.get(connection, tenant))
+        return found, authors, policy_drafts.list_drafts(connection, tenant), needs_two
+
+    rows, authors, drafts, needs_two = await read(services, look_up)
     return page(
         request,
         who,
@@ -305,6 +353,9 @@ async def render_editor(
         tenants=names,
         current=current,
         versions=rows,
+        authors=authors,
+        drafts=drafts,
+        needs_two=needs_two,
         text=text,
         note=note,
         done=done,
@@ -344,7 +395,7 @@ def _first(tools: Sequence[str], specs: Mapping[str, ToolSpec], policy: Policy |
     return next(iter((*named, *acting, *tools)), "")
 
 
-async def _check_in_thread(
+async def check_in_thread(
     request: Request, tenant: TenantId, text: str, current: PolicyVersion | None
 ) -> tuple[EditorCheck, Mapping[str, ToolSpec]]:
     services = services_of(request)
@@ -374,10 +425,10 @@ async def _since(
     before = await services_of(request).store.tx(store.version, tenant, seen) if seen else None
     if current is None:
         raise not_found("policy")
-    return await _compare_versions(request, tenant, before, current)
+    return await compare_versions(request, tenant, before, current)
 
 
-async def _compare_versions(
+async def compare_versions(
     request: Request, tenant: TenantId, before: PolicyVersion | None, after: PolicyVersion
 ) -> Sequence[PolicyDifference]:
     def words() -> Sequence[PolicyDifference]:

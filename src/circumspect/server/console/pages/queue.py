@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import sqlalchemy as sa
 from fastapi import Depends, Form, Query, Request
+from pydantic import StringConstraints
 from starlette.responses import Response
 
 from circumspect.server.access import services_of
@@ -24,22 +25,29 @@ from circumspect.server.console.first_steps import FirstSteps, read_first_steps
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, link, page
 from circumspect.server.console.visitors import AnyVisitor, OperatorVisitor, ReviewerVisitor, Visitor, tenants_of
-from circumspect.server.console.work_panel import item_path
-from circumspect.server.problems import not_found
+from circumspect.server.console.work_panel import SNOOZES, item_path
+from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.responses import find_visible_tenants, page_after, split_page
 from circumspect.server.routes import work as api
+from circumspect.server.routes.escalations import resolve_escalation
 from circumspect.server.routes.work import SubjectPath, WorkPath
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.work import LONGEST_NOTE, Assignment, NoteWritten, Snoozing
 from circumspect.server.session_cookies import is_secure
 from circumspect.server.stores import access, work_queue
-from circumspect.server.stores.work_queue import WorkFilter, WorkItem, WorkKind
-from circumspect.stores.people import ListCursor
+from circumspect.server.stores.work_queue import WorkFilter, WorkItem, WorkKind, WorkSubject
+from circumspect.stores.people import ListCursor, NotThere, OutcomeNeeded, TakenByAnother
+from circumspect.values import TenantId
 
 navigation.add(navigation.MenuEntry("nav-queue", "/", 10, count="queue", icon="inbox"))
 router = page_routes.router()
 ROWS = 40
+BESIDE = 5
+"""Of the list, before and after an item."""
 COOKIE = "circumspect_queue"
+MarkedItem = Annotated[
+    str, StringConstraints(pattern=r"^(escalation|approval|draft|delivery):[A-Za-z0-9._:@+=~-]{1,200}$")
+]
 MINE, NOBODY = "@me", "@nobody"
 """In place of a name. No operator is called that: names of colleagues are compared whole."""
 
@@ -80,7 +88,11 @@ async def queue(
     view: Annotated[QueueView, Depends(parse_view)],
     after: Annotated[str | None, Query(max_length=400)] = None,
     empty: bool = False,
+    did: Annotated[str, Query(max_length=10)] = "",
+    done: Annotated[int, Query(ge=0, le=ROWS)] = 0,
+    left: Annotated[int, Query(ge=0, le=ROWS)] = 0,
 ) -> Response:
+    """`did`, `done`, `left`: what was done with how many marked items, and how many are as they were."""
     services = services_of(request)
     seen, now = find_visible_tenants(who.principal, view.tenant or None), services.clock.now()
     kinds, wanted = view.kinds(who), view.wanted(who)
@@ -115,6 +127,10 @@ async def queue(
         mine=MINE,
         nobody=NOBODY,
         empty=empty,
+        did=did if did in ("assign", "snooze", "resolve") else "",
+        done=done,
+        left=left,
+        snoozes=SNOOZES,
         item_path=item_path,
         tenants=await tenants_of(request, who),
         now=now,
@@ -151,6 +167,67 @@ def _list_colleagues(connection: sa.Connection, who: Visitor) -> list[str]:
         and one.role in ("operator", "admin")
         and (own is None or one.tenants is None or own & set(one.tenants))
     ]
+
+
+@router.post("/queue/bulk")
+async def act_on_many(
+    request: Request,
+    who: OperatorVisitor,
+    did: Annotated[Literal["assign", "snooze", "resolve"], Form()],
+    item: Annotated[list[MarkedItem] | None, Form(max_length=ROWS)] = None,
+    to: Annotated[str, Form(max_length=200, pattern=NO_NUL)] = "",
+    hours: Annotated[int, Form(ge=0, le=744)] = 0,
+) -> Response:
+    """The same for each item that is marked, one after the other; what cannot be done leaves its item as it is. What
+    only one page can ask about (a decision, an outcome) is not done here."""
+    done = left = 0
+    for subject, _, id_ in (one.partition(":") for one in item or ()):
+        try:
+            await _act_on(request, who, did, cast("WorkSubject", subject), id_, to, hours)
+            done += 1
+        except (HttpProblem, TakenByAnother, OutcomeNeeded, NotThere):
+            left += 1
+    return page_routes.redirect_to(link("/", _read_view(request).query(), did=did, done=done, left=left))
+
+
+async def _act_on(
+    request: Request, who: Visitor, did: str, subject: WorkSubject, id_: str, to: str, hours: int
+) -> None:
+    if did == "assign":
+        await api.assign_work(request, who.principal, subject, id_, Assignment(to=to or None))
+    elif did == "snooze":
+        until = services_of(request).clock.now() + timedelta(hours=hours) if hours else None
+        await api.snooze_work(request, who.principal, subject, id_, Snoozing(until=until))
+    elif subject == "escalation":
+        await resolve_escalation(request, who.principal, id_)
+    else:
+        raise not_found("escalation")
+
+
+@router.get("/queue/{subject}/{item_id}/around")
+async def around(request: Request, who: ReviewerVisitor, subject: SubjectPath, item_id: WorkPath) -> Response:
+    """The neighbours of an item, in the part of the queue that was looked at last: the list beside it."""
+    services, view = services_of(request), _read_view(request)
+    seen, now = find_visible_tenants(who.principal, None), services.clock.now()
+    within = frozenset({TenantId(view.tenant)}) if view.tenant and who.principal.may_see(view.tenant) else seen
+
+    def look_up(connection: sa.Connection) -> tuple[list[WorkItem], dict[str, EscalationSubject], Specs]:
+        place = work_queue.find_place(connection, seen, subject, item_id)
+        if place is None:
+            raise not_found("item")
+        at, wanted, kinds = ListCursor(place.since, place.id), view.wanted(who), view.kinds(who)
+        before = work_queue.list_work(connection, within, kinds, wanted, now, at, BESIDE, backwards=True)
+        own = work_queue.find_work(connection, seen, subject, item_id, now)
+        after = work_queue.list_work(connection, within, kinds, wanted, now, at, BESIDE)
+        rows = [*before[::-1], *([own] if own else ()), *after]
+        abouts = find_subjects(connection, [row for row in rows if row.subject == "escalation"])
+        return rows, abouts, find_specs(connection, [(row.tenant, row.tool) for row in rows if row.tool])
+
+    rows, abouts, specs = await read(services, look_up)
+    return page(
+        request, who, "queue/_around.html", rows=rows, abouts=abouts, specs=specs, item_path=item_path,
+        current=(subject, item_id), tenants=await tenants_of(request, who),
+    )  # fmt: skip
 
 
 @router.get("/queue/{subject}/{item_id}/{way}")

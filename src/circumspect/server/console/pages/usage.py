@@ -113,7 +113,9 @@ async def usage(
     chosen = {"tenant": tenant, "period": period, "by": by}
     reviewed = await services.store.tx(list_evaluation_usage, seen, period or None)
     quotas = await services.store.tx(list_quotas, seen, f"{services.clock.now().astimezone(UTC):%Y-%m}")
-    month = period or f"{services.clock.now().astimezone(UTC):%Y-%m}"
+    today = services.clock.now().astimezone(UTC)
+    month = period or f"{today:%Y-%m}"
+    last_month = today.replace(day=1) - timedelta(days=1)
     measures = await services.store.tx(list_measures, seen, month)
     days = await services.store.tx(_by_day, seen, *_bounds(period)) if period else {}
     return answer(
@@ -123,6 +125,7 @@ async def usage(
         "usage/_fragment.html",
         tenants=names,
         periods=sorted({row.period for row in everything}, reverse=True),
+        presets=(("this-month", f"{today:%Y-%m}"), ("last-month", f"{last_month:%Y-%m}"), ("any", "")),
         chosen=chosen,
         groups=tuple(GROUPS),
         total=total,

@@ -66,3 +66,13 @@ async function run(button) {
 // A text that was made of a held call is tried at once.
 const atOnce = document.querySelector("button[data-at-once]");
 if (atOnce) run(atOnce);
+
+// The look of the chat while it is set; its colours are the server's, which sees to it that all can be read.
+const previews = document.querySelector("form[data-previews]");
+previews?.addEventListener("input", (event) => {
+  const sheet = document.getElementById("brand"), name = document.querySelector("[data-shows-name]");
+  const greeting = document.querySelector("[data-shows-greeting]"), own = previews.elements["greeting-" + document.documentElement.lang];
+  if (event.target.name === "colour") sheet.href = sheet.href.replace(/colour=\w+/, "colour=" + event.target.value.slice(1));
+  name.textContent = previews.elements.name.value.trim() || name.dataset.showsName;
+  greeting.textContent = own?.value.trim() || greeting.dataset.showsGreeting;
+});

@@ -95,8 +95,14 @@ function newest(within) {
 newest(document);
 document.addEventListener("htmx:afterSwap", (event) => newest(event.target));
 
-// A choice in a filter applies at once.
+// A choice in a filter applies at once; a saved answer goes where the cursor was.
 document.addEventListener("change", (event) => {
+  const puts = event.target.dataset.puts, field = puts && event.target.form.elements[puts];
+  if (field) {
+    field.setRangeText(event.target.value, field.selectionStart, field.selectionEnd, "end");
+    event.target.value = "";
+    field.focus();
+  }
   if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
 });
 

@@ -21,7 +21,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat && !"jk".includes(pressed)) return;
   if (!pressed || writes(event.target) || document.querySelector("dialog[open]")) return;
-  if (pressed === "?" ? !help.showModal() : move(pressed) || act(pressed)) event.preventDefault();
+  if (pressed === "?" ? !help.showModal() : move(pressed) || mark(pressed) || act(pressed)) event.preventDefault();
 });
 
 // Along a list; true where there is one.
@@ -34,6 +34,22 @@ function move(pressed) {
   rows[to].scrollIntoView({ block: "nearest" });
   return true;
 }
+
+// The item that has the focus, for what is done with several at once.
+function mark(pressed) {
+  const box = pressed === "x" && document.activeElement?.closest("[data-item]")?.querySelector("[name=item]");
+  if (!box) return false;
+  box.click();
+  return true;
+}
+document.addEventListener("change", (event) => {
+  if (!event.target.matches("[data-marks-all]")) return;
+  for (const box of document.querySelectorAll("[name=item]")) box.checked = event.target.checked;
+});
+// While something is marked, the list stays as it is.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.target.id === "found" && document.querySelector("[name=item]:checked")) event.preventDefault();
+});
 
 // What the page offers under that letter. What cannot be taken back is asked about once more.
 function act(pressed) {

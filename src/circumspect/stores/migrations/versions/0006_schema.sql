@@ -704,6 +704,24 @@ CREATE INDEX ix_tool_executions_tenant_conversation_started_at ON tool_execution
 CREATE INDEX ix_tool_executions_tool_tenant_started_at ON tool_executions (tool, tenant, started_at);
 CREATE INDEX ix_tool_executions_unreported ON tool_executions (tenant, conversation) WHERE NOT reported;
 
+CREATE TABLE policy_drafts (
+    id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    base INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    note TEXT NOT NULL,
+    changes JSON NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    state TEXT NOT NULL,
+    settled_by TEXT,
+    settled_at DOUBLE PRECISION,
+    version INTEGER,
+    CONSTRAINT pk_policy_drafts PRIMARY KEY (id)
+);
+CREATE INDEX ix_policy_drafts_tenant_version ON policy_drafts (tenant, version);
+CREATE INDEX ix_policy_drafts_waiting ON policy_drafts (created_at, id) WHERE state = 'waiting';
+
 CREATE TABLE work_items (
     about TEXT NOT NULL,
     item TEXT NOT NULL,

@@ -38,8 +38,17 @@ why-confirm = { $tool } waits for a yes:
 why-ask = { $tool } needs something from the user:
 why-escalate = { $tool } was handed to a person:
 why-deny = { $tool } was refused:
-model-calls = Model calls
-model-calls-sum = { $count } · { $sent } tokens in, { $back } out · { $cost }
+turn-timeline = What the turn took
+turn-whole = Whole turn
+model-calls-sum =
+    { $count ->
+        [one] one model call
+       *[other] { $count } model calls
+    }, { $tools ->
+        [0] no tool call
+        [one] one tool call
+       *[other] { $tools } tool calls
+    } · { $sent } tokens in, { $back } out · { $cost }
 kind-message = Decision
 kind-assessment = Assessment
 kind-critique = Second opinion

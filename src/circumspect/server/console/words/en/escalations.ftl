@@ -46,3 +46,4 @@ told-happened = It happened
 told-not = It did not happen
 told-unknown = Still unknown
 agreed-to = What somebody said yes to
+saved-answer = Put in a saved answer

@@ -14,6 +14,7 @@ find-keys = Arrows choose, Enter opens, Esc closes.
 keyboard-title = The keyboard
 keys-j = next in the list, or next item
 keys-k = previous
+keys-x = mark it
 keys-enter = open what is chosen
 keys-y = approve, or take over; asks before it does
 keys-n = deny, or resolve; asks before it does

@@ -76,3 +76,4 @@ signing-hint = No account yet? On the server:
 nav-agents = Agents
 nav-server = Server
 narrow = Narrow down
+parts = On this page

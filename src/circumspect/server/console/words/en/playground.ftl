@@ -11,3 +11,5 @@ rehearsed = not made
 rehearsed-same = It brought what this very call brought in
 rehearsed-other = It brought what another call of this tool brought in
 rehearsed-none = Nothing was recorded of this tool, so it brought nothing.
+playground-tested = Called at the tenant's test back end:
+tested = test back end

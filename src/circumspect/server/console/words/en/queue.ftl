@@ -9,6 +9,9 @@ queue-is-escalation = escalation
 queue-is-unknown = unknown outcome
 queue-is-approval = approval
 queue-is-delivery = not delivered
+queue-draft = Policy drafts
+queue-is-draft = policy draft
+queue-drafted = New policy by { $who }
 queue-holder = Assigned to
 queue-anybody = Anybody
 queue-mine = Me
@@ -34,3 +37,29 @@ work-next = Next item
 work-previous = Previous
 known-title = What is known of it now
 known-nothing = No tool of this tenant's reads what this call is about.
+bulk-title = With those marked
+bulk-all = Mark all of this page
+bulk-mark = Mark
+bulk-did-assign =
+    { $count ->
+        [0] Nothing was assigned.
+        [one] One item was assigned.
+       *[other] { $count } items were assigned.
+    }
+bulk-did-snooze =
+    { $count ->
+        [0] Nothing was put off.
+        [one] One item was put off.
+       *[other] { $count } items were put off.
+    }
+bulk-did-resolve =
+    { $count ->
+        [0] Nothing was resolved.
+        [one] One escalation was resolved.
+       *[other] { $count } escalations were resolved.
+    }
+bulk-left =
+    { $count ->
+        [one] One is as it was: open it to see why.
+       *[other] { $count } are as they were: open them to see why.
+    }

@@ -102,3 +102,5 @@ business-faqs =
     }
 actions-title = What people did here
 actions-none = Nothing yet.
+widget-preview = How it looks
+widget-preview-said = Where is my order?

@@ -56,3 +56,6 @@ usage-thumbs-up = Thumbs up
 usage-thumbs-down = Thumbs down
 usage-apologies = Rows of apologies
 usage-searches-saved = Searches saved
+preset-this-month = This month
+preset-last-month = Last month
+preset-any = Any time

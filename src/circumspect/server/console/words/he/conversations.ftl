@@ -38,8 +38,17 @@ why-confirm = { $tool } ממתין לאישור:
 why-ask = { $tool } צריך משהו מהמשתמש:
 why-escalate = { $tool } הועבר לאדם:
 why-deny = { $tool } נדחה:
-model-calls = קריאות למודל
-model-calls-sum = { $count } · { $sent } אסימונים פנימה, { $back } החוצה · { $cost }
+turn-timeline = כמה זמן ארך התור
+turn-whole = התור כולו
+model-calls-sum =
+    { $count ->
+        [one] קריאה אחת למודל
+       *[other] { $count } קריאות למודל
+    }, { $tools ->
+        [0] ללא קריאה לכלי
+        [one] קריאה אחת לכלי
+       *[other] { $tools } קריאות לכלים
+    } · { $sent } אסימונים פנימה, { $back } החוצה · { $cost }
 kind-message = החלטה
 kind-assessment = הערכה עצמית
 kind-critique = חוות דעת שנייה

@@ -46,3 +46,4 @@ told-happened = זה קרה
 told-not = זה לא קרה
 told-unknown = עדיין לא ידוע
 agreed-to = למה ניתנה הסכמה
+saved-answer = הכנסת תשובה שמורה

@@ -76,3 +76,4 @@ signing-hint = אין עדיין חשבון? בשרת:
 nav-agents = סוכנים
 nav-server = שרת
 narrow = צמצום הרשימה
+parts = בדף הזה

@@ -9,6 +9,9 @@ queue-is-escalation = העברה לאדם
 queue-is-unknown = תוצאה לא ידועה
 queue-is-approval = אישור
 queue-is-delivery = לא נמסרה
+queue-draft = טיוטות מדיניות
+queue-is-draft = טיוטת מדיניות
+queue-drafted = מדיניות חדשה מאת { $who }
 queue-holder = באחריות
 queue-anybody = של כולם
 queue-mine = שלי
@@ -34,3 +37,29 @@ work-next = הפריט הבא
 work-previous = הקודם
 known-title = מה ידוע על כך כעת
 known-nothing = אין ללקוח הזה כלי שקורא את מה שהקריאה עוסקת בו.
+bulk-title = עם המסומנים
+bulk-all = סימון כל הדף
+bulk-mark = סימון
+bulk-did-assign =
+    { $count ->
+        [0] דבר לא הוקצה.
+        [one] פריט אחד הוקצה.
+       *[other] { $count } פריטים הוקצו.
+    }
+bulk-did-snooze =
+    { $count ->
+        [0] דבר לא נדחה.
+        [one] פריט אחד נדחה.
+       *[other] { $count } פריטים נדחו.
+    }
+bulk-did-resolve =
+    { $count ->
+        [0] דבר לא נסגר.
+        [one] העברה אחת נסגרה.
+       *[other] { $count } העברות נסגרו.
+    }
+bulk-left =
+    { $count ->
+        [one] אחד נשאר כפי שהיה: פתחו אותו כדי לראות מדוע.
+       *[other] { $count } נשארו כפי שהיו: פתחו אותם כדי לראות מדוע.
+    }

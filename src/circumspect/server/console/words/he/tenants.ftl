@@ -102,3 +102,5 @@ business-faqs =
     }
 actions-title = מה אנשים עשו כאן
 actions-none = עדיין כלום.
+widget-preview = כך זה נראה
+widget-preview-said = איפה ההזמנה שלי?

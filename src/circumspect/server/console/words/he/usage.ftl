@@ -56,3 +56,6 @@ usage-thumbs-up = אהבו
 usage-thumbs-down = לא אהבו
 usage-apologies = רצפי התנצלויות
 usage-searches-saved = חיפושים שנחסכו
+preset-this-month = החודש
+preset-last-month = החודש הקודם
+preset-any = כל התקופה

@@ -38,8 +38,19 @@ why-confirm = { $tool } ждёт подтверждения:
 why-ask = { $tool } требует данных от пользователя:
 why-escalate = { $tool } передан человеку:
 why-deny = { $tool } отклонён:
-model-calls = Вызовы модели
-model-calls-sum = { $count } · { $sent } токенов туда, { $back } обратно · { $cost }
+turn-timeline = На что ушло время
+turn-whole = Весь ход
+model-calls-sum =
+    { $count ->
+        [one] { $count } вызов модели
+        [few] { $count } вызова модели
+       *[other] { $count } вызовов модели
+    }, { $tools ->
+        [0] без инструментов
+        [one] { $tools } вызов инструмента
+        [few] { $tools } вызова инструментов
+       *[other] { $tools } вызовов инструментов
+    } · { $sent } токенов туда, { $back } обратно · { $cost }
 kind-message = Решение
 kind-assessment = Самооценка
 kind-critique = Второе мнение

@@ -46,3 +46,4 @@ told-happened = Это произошло
 told-not = Этого не произошло
 told-unknown = Пока неизвестно
 agreed-to = На что было дано согласие
+saved-answer = Вставить готовый ответ

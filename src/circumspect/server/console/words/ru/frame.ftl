@@ -78,3 +78,4 @@ signing-hint = Ещё нет учётной записи? На сервере:
 nav-agents = Агенты
 nav-server = Сервер
 narrow = Отобрать
+parts = На этой странице

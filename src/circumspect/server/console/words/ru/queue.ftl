@@ -9,6 +9,9 @@ queue-is-escalation = передано человеку
 queue-is-unknown = исход неизвестен
 queue-is-approval = согласование
 queue-is-delivery = не доставлено
+queue-draft = Черновики правил
+queue-is-draft = черновик правил
+queue-drafted = Новые правила: { $who }
 queue-holder = Кто занимается
 queue-anybody = Все
 queue-mine = Я
@@ -34,3 +37,33 @@ work-next = Следующее
 work-previous = Предыдущее
 known-title = Что об этом известно сейчас
 known-nothing = У этого клиента нет инструмента, который читает то, о чём этот вызов.
+bulk-title = С отмеченными
+bulk-all = Отметить всю страницу
+bulk-mark = Отметить
+bulk-did-assign =
+    { $count ->
+        [0] Ничего не поручено.
+        [one] Поручено: { $count } пункт.
+        [few] Поручено: { $count } пункта.
+       *[other] Поручено: { $count } пунктов.
+    }
+bulk-did-snooze =
+    { $count ->
+        [0] Ничего не отложено.
+        [one] Отложено: { $count } пункт.
+        [few] Отложено: { $count } пункта.
+       *[other] Отложено: { $count } пунктов.
+    }
+bulk-did-resolve =
+    { $count ->
+        [0] Ничего не закрыто.
+        [one] Закрыто: { $count } передача.
+        [few] Закрыто: { $count } передачи.
+       *[other] Закрыто: { $count } передач.
+    }
+bulk-left =
+    { $count ->
+        [one] { $count } пункт остался как был: откройте его, чтобы узнать почему.
+        [few] { $count } пункта остались как были: откройте их, чтобы узнать почему.
+       *[other] { $count } пунктов остались как были: откройте их, чтобы узнать почему.
+    }

@@ -103,3 +103,5 @@ business-faqs =
     }
 actions-title = Что здесь делали люди
 actions-none = Пока ничего.
+widget-preview = Как это выглядит
+widget-preview-said = Где мой заказ?

@@ -57,3 +57,6 @@ usage-thumbs-up = Понравилось
 usage-thumbs-down = Не понравилось
 usage-apologies = Извинения подряд
 usage-searches-saved = Сэкономлено поисков
+preset-this-month = Этот месяц
+preset-last-month = Прошлый месяц
+preset-any = Всё время
