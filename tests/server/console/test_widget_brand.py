@@ -63,8 +63,8 @@ def test_the_look_is_shown_while_it_is_set_in_the_colours_that_it_will_have(brow
         page.fill("input[name=name]", "Ask <b>us</b>")
         page.fill("input[name=greeting-en]", "Good day!")
         drawn = "() => getComputedStyle(document.querySelector('.chatbox .top'))"
-        page.wait_for_function(f"({drawn})().backgroundColor === 'rgb(255, 212, 0)'")
-        assert page.evaluate(f"({drawn})().color") == "rgb(0, 0, 0)", "what can be read on it"
+        eventually(page, lambda: page.evaluate(f"{drawn}.backgroundColor") == "rgb(255, 212, 0)")
+        assert page.evaluate(f"{drawn}.color") == "rgb(0, 0, 0)", "what can be read on it"
         shown = page.inner_text(".chatbox")
         assert "Ask <b>us</b>" in shown
         assert "Good day!" in shown
