@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.security.attacks import ATTACKS, attack
 from tests.security.fortress import Fortress
 
-TIMES = 50
+TIMES = 20
 
 
 def main() -> None:

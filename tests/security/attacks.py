@@ -5,6 +5,9 @@ Each is a few kilobytes that made one pattern, schema or answer cost the square 
 
 from __future__ import annotations
 
+import base64
+import json
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from tests.knowledge import hostile_files
 from tests.security.fortress import Fortress
 
 Send = Callable[[httpx.Client, int], httpx.Response]
@@ -56,6 +60,69 @@ def _talk(client: httpx.Client, length: int, at: int) -> httpx.Response:
     return client.post("/v1/chat/completions", json={"model": "circumspect", **body})
 
 
+def _visit(client: httpx.Client, text: str) -> httpx.Response:
+    """As anybody who looks at a page with the widget in it."""
+    made = client.post("/widget/conversations", json={}).json()
+    headers = {"X-End-User-Token": made["visitor"], "Idempotency-Key": secrets.token_hex(16)}
+    return client.post(f"/widget/conversations/{made['id']}/messages", json={"content": text}, headers=headers)
+
+
+def _audit_talk(client: httpx.Client, calls: int, at: int, together: bool = False) -> httpx.Response:
+    """A transcript of so many calls, one after the other or all of them in one answer."""
+    made = [
+        {
+            "id": f"c{n}",
+            "type": "function",
+            "function": {"name": "cancel_order", "arguments": f'{{"order_id": "{at}{n}"}}'},
+        }
+        for n in range(calls)
+    ]
+    said: list[dict[str, Any]] = [{"role": "user", "content": f"{at}: cancel all of them, please"}]
+    for group in [made] if together else [[one] for one in made]:
+        said.append({"role": "assistant", "content": None, "tool_calls": group})
+        said += [{"role": "tool", "tool_call_id": one["id"], "content": '{"status": "cancelled"}'} for one in group]
+        said.append({"role": "assistant", "content": f"I have cancelled order {at}{len(said)}."})
+    return client.post(
+        "/v1/audit",
+        content=json.dumps({"id": f"t{at}", "messages": said}),
+        headers={"Content-Type": "application/x-ndjson"},
+    )
+
+
+def _talk_of_calls(client: httpx.Client, calls: int, at: int) -> httpx.Response:
+    """An answer of so many calls, which a client says that its model gave."""
+    made = [
+        {
+            "id": f"c{n}",
+            "type": "function",
+            "function": {"name": "cancel_order", "arguments": f'{{"order_id": "{at}{n}"}}'},
+        }
+        for n in range(calls)
+    ]
+    results = [{"role": "tool", "tool_call_id": one["id"], "content": "done"} for one in made]
+    said = [
+        {"role": "user", "content": f"{at}: cancel all of them"},
+        {"role": "assistant", "content": None, "tool_calls": made},
+        *results,
+    ]
+    schema = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
+    body = {"model": "circumspect", "messages": said, "tools": _tools(schema)}
+    return client.post("/v1/chat/completions", json=body)
+
+
+def _review(client: httpx.Client, at: int, document: dict[str, str], text: str = "It was in time.") -> httpx.Response:
+    body = {
+        "case": {"id": f"A-{at}", "facts": {"claim": {"submitted": "2026-04-05"}}},
+        "criteria": [{"id": "K-1", "text": text, "facts": ["claim.submitted"]}],
+        "documents": [document],
+    }
+    return client.post("/v1/evaluations", json=body)
+
+
+NESTED = base64.b64encode(hostile_files.nested_streams(400)).decode()
+BOUNDS = "at most 30 days and not more than 20 days after the last day, but within 10 days, up to 5 days or "
+
+
 def _page(client: httpx.Client, html: str) -> httpx.Response:
     body = {"query": "Click the first button", "url": "https://shop.example/", "page": {"html": html}}
     return client.post("/v1/agent/interact", json=body)
@@ -77,6 +144,7 @@ ATTACKS: dict[str, Send] = {
         client, {"properties": {"code": {"type": "string", "pattern": "^(a+)+$"}}}, "code " + "a" * 40 + "!"
     ),
     "a message of spaces": lambda client, at: _say(client, "a" + " " * 19_900 + "b", at),
+    "a message of spaces, of a visitor": lambda client, at: _visit(client, f"{at}" + " " * 19_900 + "b"),
     "a message of line breaks": lambda client, at: _say(client, "a" + "\n" * 19_900 + "b", at),
     "a message of quotation marks": lambda client, at: _say(client, '"' + " " * 19_900, at),
     "a message of a thousand wishes": lambda client, at: _say(client, f"{at} " + "cancel order 12345. " * 990, at),
@@ -89,8 +157,18 @@ ATTACKS: dict[str, Send] = {
     ),
     "a ruling of many values": lambda client, at: _rule(client, [f"no. {at} {n}" for n in range(4_900)], at),
     "a ruling over a long talk": lambda client, at: _rule(client, "12345", at, SAID * 4_000),
+    "an answer of five hundred calls": lambda client, at: _talk_of_calls(client, 500, at),
+    "five hundred calls, to be audited": lambda client, at: _audit_talk(client, 500, at),
+    "five hundred calls in one answer, to be audited": lambda client, at: _audit_talk(client, 500, at, together=True),
+    "a document of brackets": lambda client, at: _review(client, at, {"name": "a.md", "text": f"{at} " + "[" * 100_000}),
+    "a document that unfolds": lambda client, at: _review(client, at, {"name": "a.pdf", "data": NESTED}),
+    "a document of bounds": lambda client, at: _review(client, at, {"name": "a.md", "text": f"{at} " + BOUNDS * 1_000}),
+    "a criterion of bounds": lambda client, at: _review(client, at, {"name": "a.md", "text": "Ten days."}, BOUNDS * 40),
     "a reply of one sentence": lambda client, at: client.post("/v1/replies/check", json={"text": f"{at} " + SAID * 900}),
 }  # fmt: skip
+
+
+OF_VISITORS = ("a message of spaces, of a visitor",)
 
 
 @dataclass
@@ -120,7 +198,8 @@ def attack(fortress: Fortress, name: str, times: int, pause: float = 0.1) -> Att
     asking = threading.Thread(target=ask)
     asking.start()
     try:
-        with fortress.client(fortress.token) as client:
+        token = fortress.widget_token if name in OF_VISITORS else fortress.token
+        with fortress.client(token) as client:
             for at in range(times):
                 found.statuses.append(ATTACKS[name](client, at).status_code)
                 time.sleep(pause)

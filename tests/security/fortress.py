@@ -24,10 +24,13 @@ from urllib.parse import urlsplit
 import httpx
 from tests.patience import PATIENCE, wait_until
 
+from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.server import credentials
+from circumspect.server.config import Settings
 from circumspect.server.stores import access
-from circumspect.server.stores.access import OperatorRow
+from circumspect.server.stores.access import KeyRow, KeyScope, OperatorRow
 from circumspect.stores import SqlStore
+from circumspect.values import TenantId
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery"
@@ -48,15 +51,17 @@ class Fortress:
             "CIRCUMSPECT_RATE_PER_MINUTE": "1000000",
             "CIRCUMSPECT_LOG_LEVEL": "debug",
             "CIRCUMSPECT_DRAIN_SECONDS": "2",
+            "CIRCUMSPECT_DOCUMENT_MEGABYTES": "128",
             "LOOP_TIMES": str(folder / "loop.times"),
             **environment,
         }
 
     def __enter__(self) -> Self:
+        asyncio.run(self._furnish())
         self._log = (self.folder / "stderr.log").open("wb")
         self._out = (self.folder / "stdout.log").open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.security.timed_serve", "serve", "--demo", "--port", "0"],
+            [sys.executable, "-m", "tests.security.timed_serve", "serve", "--port", "0"],
             cwd=self.folder, env={**self.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}, stdout=self._out, stderr=self._log,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
@@ -64,8 +69,6 @@ class Fortress:
         assert found
         self.url = found[1]
         self.address = (urlsplit(self.url).hostname or "", urlsplit(self.url).port or 0)
-        self.token = (self.folder / "demo.key").read_text().strip()
-        asyncio.run(self._let_in("root", "admin"))
         self.anyone = self.client()
         self.key = self.client(self.token)
         signed = self.anyone.post("/v1/session", json={"name": "root", "password": PASSWORD})
@@ -90,11 +93,23 @@ class Fortress:
         assert self.process.poll() is None, self.log()
         return _LISTENS.search(self.said())
 
-    async def _let_in(self, name: str, role: Any) -> None:
+    async def _furnish(self) -> None:
+        """The sample shops, an operator and a key: what `serve --demo` makes, without hundreds of conversations."""
         store = await SqlStore.open(self.database)
-        row = OperatorRow(f"op-{name}", name, role, None, time.time())
+        settings: dict[str, Any] = {"database": self.database, "secret_key": SECRET}
+        await apply_samples(store, Settings(**settings))
+        row = OperatorRow("op-root", "root", "admin", None, time.time())
         await store.tx(access.add_operator, row, credentials.hash_password(PASSWORD))
+        self.token, self.widget_token = [
+            await self._add_key(store, scopes) for scopes in (("chat", "read", "manage", "admin"), ("widget",))
+        ]
         await store.close()
+
+    async def _add_key(self, store: SqlStore, scopes: tuple[KeyScope, ...]) -> str:
+        id_, key = credentials.new_key()
+        made = KeyRow(id_, TenantId("shop"), "-".join(scopes), scopes, time.time())
+        await store.tx(access.add_key, made, credentials.hash_token(key))
+        return key
 
     def client(self, token: str = "", **headers: str) -> httpx.Client:
         told = ({"Authorization": f"Bearer {token}"} if token else {}) | headers

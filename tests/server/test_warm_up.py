@@ -13,6 +13,7 @@ from tests.patience import PATIENCE
 FIRST = """
 import asyncio, json, sys, time
 import httpx
+from circumspect.language.detection import detect
 from circumspect.policy.grounding.untrue import find_untrue
 from circumspect.server.console.worker_app import worker_app
 
@@ -28,6 +29,9 @@ async def main():
     begun = time.thread_time()
     find_untrue("I have cancelled your order.", "en", ())
     took["words"] = time.thread_time() - begun
+    begun = time.thread_time()
+    detect("lorem ipsum dolor", None, "en")
+    took["strange words"] = time.thread_time() - begun
     print(json.dumps(took))
 
 asyncio.run(main())

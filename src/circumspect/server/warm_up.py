@@ -11,11 +11,13 @@ from fastapi import FastAPI
 
 from circumspect.language.consent import consent
 from circumspect.language.detection import detect
-from circumspect.language.wanted import find_mentions, leave_out_denied
+from circumspect.language.wanted import asks_for_person, find_mentions, leave_out_denied
 from circumspect.language.wishes import implies_destruction
 from circumspect.policy.grounding.untrue import find_untrue
 
 _WORDS = "Please cancel order 12345."
+_STRANGE = "dormammu qoqat"
+"""In no list of ours, so that the model of languages is read."""
 
 
 def warm_up(app: FastAPI) -> None:
@@ -32,5 +34,6 @@ def _read_languages() -> None:
     leave_out_denied(_WORDS)
     implies_destruction(_WORDS)
     consent(_WORDS)
-    detect(_WORDS, None, "en")
-    find_untrue(_WORDS, None, ())
+    detect(_STRANGE, None, "en")
+    asks_for_person(_WORDS)
+    find_untrue("I have cancelled order 12345 at 10:30, and it cost 12.50 euros.", None, ())
