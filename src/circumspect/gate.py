@@ -73,6 +73,7 @@ from circumspect.values import (
     Opened,
     OutsideCall,
     PersonDecision,
+    Profile,
     Tenant,
     TenantId,
     ToolCall,
@@ -110,6 +111,7 @@ class Gate:
         store: SqlStore | Path | str | None = None,
         tenant: str | Tenant = "gate",
         language: Language = "en",
+        profile: Profile = ADAPTIVE,
         rules: Iterable[Rule] = (),
         clock: Clock | None = None,
         ids: Ids | None = None,
@@ -123,7 +125,7 @@ class Gate:
         made = tenant if isinstance(tenant, Tenant) else Tenant(TenantId(tenant), Business(tenant), language=language)
         self.policy = open_policy(policy, None if self._learns else self.tools, shared=True)
         clock, ids = clock or SystemClock(), ids or RandomIds()
-        self._setup = GateSetup(made, self.policy, ADAPTIVE, clock, ids, journals=store is not None)
+        self._setup = GateSetup(made, self.policy, profile, clock, ids, journals=store is not None)
         self._extra = tuple(rules)
         self._store = str(store) if isinstance(store, Path) else store
         self._book: Book | None = MemoryBook(clock) if store is None else None

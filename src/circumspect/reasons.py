@@ -112,6 +112,7 @@ class ReasonCode(StrEnum):
     PERSON_WANTED = "PERSON_WANTED", "edge"
     WISH_NEGLECTED = "WISH_NEGLECTED", "edge"
     ONLY_ASKED = "ONLY_ASKED", "edge"
+    WISH_TAKEN_BACK = "WISH_TAKEN_BACK", "edge"
     APOLOGY_LOOP = "APOLOGY_LOOP", "edge"
     SAID_AGAIN = "SAID_AGAIN", "edge"
     REPLY_CUT_OFF = "REPLY_CUT_OFF", "edge"

@@ -27,6 +27,7 @@ tools:
   get_order_status: {effect: read}
   cancel_order: {effect: destructive}
   cancel_subscription: {effect: destructive, confirm: four_eyes}
+  transfer: {effect: write, confirm: four_eyes}
 """
 
 
@@ -83,6 +84,24 @@ def test_a_colleague_decides_on_a_clients_call_with_the_schema_it_was_proposed_w
     done = noa.post(f"/v1/approvals/{approval['id']}/approve", json={"hash": approval["hash"]})
     assert done.status_code == 200, done.text
     assert done.json()["approval"]["state"] == "consumed", done.json()
+
+
+def test_a_colleague_decides_on_a_call_at_the_gate_whose_tool_nobody_described(governed: House) -> None:
+    client = governed.key("shop", "chat", "manage")
+    call = {"tool": "transfer", "arguments": {"amount": 5}}
+    wanted = {"call": call, "conversation": "t-1", "messages": [{"role": "user", "content": "transfer 5"}]}
+    held = client.post("/v1/rulings", json=wanted).json()
+    assert held["verdict"] == "escalate", held
+    path, seen = f"/v1/approvals/{held['intent']['id']}/approve", {"hash": held["intent"]["hash"]}
+    refused = client.post(path, json=seen)
+    assert (refused.status_code, refused.json()["code"]) == (403, "approver_refused")
+    assert client.get(f"/v1/rulings/{held['id']}").json()["verdict"] == "escalate"
+    done = governed.operator("noa").post(path, json=seen)
+    assert done.json()["approval"]["state"] == "consumed", done.text
+    let = client.get(f"/v1/rulings/{held['id']}").json()
+    assert (let["verdict"], let["call"]["arguments"]) == ("allow", {"amount": 5})
+    told = client.post(f"/v1/rulings/{held['id']}/result", json={"result": "ok"})
+    assert told.json() == {"state": "succeeded"}, told.text
 
 
 def test_a_tool_that_only_clients_run_is_not_offered_in_our_own_conversations(governed: House) -> None:

@@ -168,3 +168,81 @@ def test_a_tool_is_made_the_clients_once_and_not_for_each_request() -> None:
     assert spec.for_client is spec.for_client is spec.for_client.for_client
     assert (spec.client, spec.for_client.client) == (False, True)
     assert spec.for_client.version != spec.version, "a yes to the client's own call is none to one of ours"
+
+
+# --- untidy callers, as in process ------------------------------------------------------------------------------------
+
+
+def rule_on(client: httpx.Client, name: str, call: Any, messages: Any = None, **more: Any) -> dict[str, Any]:
+    answer = client.post("/v1/rulings", json={"call": call, "conversation": name, "messages": messages, **more})
+    assert answer.status_code == 200, answer.text
+    ruling: dict[str, Any] = answer.json()
+    return ruling
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"tool": "get_order_status", "arguments": '{"order_id": "12345"}'},
+        {"id": "1", "type": "function", "function": {"name": "get_order_status", "arguments": '{"order_id": "12345"}'}},
+        {"type": "tool_use", "id": "1", "name": "get_order_status", "input": {"order_id": "12345"}},
+        {"type": "function_call", "call_id": "1", "name": "get_order_status", "arguments": '{"order_id": "12345"}'},
+        {"toolCallId": "1", "toolName": "get_order_status", "input": {"order_id": "12345"}},
+    ],
+)
+def test_a_call_is_taken_as_the_providers_answer_holds_it(house: House, call: dict[str, Any]) -> None:
+    ruling = rule_on(house.key("shop", "chat"), "r-shape", call, [{"role": "user", "content": "where is 12345?"}])
+    assert ruling["verdict"] == "allow"
+    assert ruling["call"]["arguments"] == {"order_id": "12345"}
+    assert ruling["call"]["id"] == ("" if "tool" in call else "1")
+
+
+@pytest.mark.parametrize("written", ['{"order_id": 12', "[]", "null", '{"order_id": "1", "order_id": "2"}'])
+def test_arguments_that_nobody_can_read_go_back_to_the_model(house: House, written: str) -> None:
+    ruling = rule_on(house.key("shop", "chat"), "r-broken", {"tool": "cancel_order", "arguments": written})
+    assert (ruling["verdict"], ruling["reason_codes"]) == ("redo", ["INVALID_PARAM"])
+    assert "cannot be read" in ruling["tell_model"]
+
+
+def test_a_name_that_is_nearly_one_is_told_the_right_one(house: House) -> None:
+    client = house.key("shop", "chat")
+    for name in ("cancel_order ", "functions.cancel_order", "cancelOrder", "CANCEL_ORDER"):
+        ruling = rule_on(client, "r-near", {"tool": name, "arguments": {"order_id": "12345"}}, talk_about("12345"))
+        assert ruling["verdict"] == "deny"
+        assert "Call 'cancel_order' by exactly that name" in ruling["tell_model"]
+
+
+def test_another_users_yes_in_a_group_is_nobodys(both: House) -> None:
+    client, call = both.key("shop", "chat"), {"tool": "cancel_order", "arguments": {"order_id": "12345"}}
+    talk = talk_about("12345")
+    talk[0]["name"] = "alice"
+    asked = rule_on(client, "r-group", call, talk)
+    talk += [{"role": "assistant", "content": asked["ask_user"]}, {"role": "user", "content": "yes", "name": "bob"}]
+    assert rule_on(client, "r-group", call, talk)["verdict"] == "ask"
+    talk += [{"role": "assistant", "content": asked["ask_user"]}, {"role": "user", "content": "yes", "name": "alice"}]
+    assert rule_on(client, "r-group", call, talk)["verdict"] == "allow"
+
+
+def test_an_earlier_yes_is_void_once_it_was_taken_back(both: House) -> None:
+    client, call = both.key("shop", "chat"), {"tool": "cancel_order", "arguments": {"order_id": "12345"}}
+    talk = talk_about("12345")
+    asked = rule_on(client, "r-back", call, talk)
+    talk += [{"role": "assistant", "content": asked["ask_user"]}, {"role": "user", "content": "yes"}]
+    assert rule_on(client, "r-back", call, talk)["verdict"] == "allow"
+    talk += [{"role": "assistant", "content": "One moment."}, {"role": "user", "content": "no wait, forget it"}]
+    look = {"tool": "get_order_status", "arguments": {"order_id": "12345"}}
+    assert rule_on(client, "r-back", look, talk)["verdict"] == "allow", "which hears the words, too"
+    again = rule_on(client, "r-back", call, talk)
+    assert (again["verdict"], again["reason_codes"]) == ("deny", ["WISH_TAKEN_BACK"])
+
+
+def test_a_call_without_a_number_that_has_run_says_what_became_of_it(both: House) -> None:
+    client, call = both.key("shop", "chat"), {"tool": "cancel_order", "arguments": {"order_id": "12345"}}
+    talk = talk_about("12345")
+    asked = rule_on(client, "r-unnumbered", call, talk)
+    talk += [{"role": "assistant", "content": asked["ask_user"]}, {"role": "user", "content": "yes"}]
+    let = rule_on(client, "r-unnumbered", call, talk)
+    told = client.post(f"/v1/rulings/{let['id']}/result", json={"result": {"cancelled": True}})
+    assert told.json() == {"state": "succeeded"}
+    again = rule_on(client, "r-unnumbered", call, talk)
+    assert (again["verdict"], again["state"], again["outcome"]) == ("deny", "succeeded", {"cancelled": True})

@@ -13,6 +13,9 @@ from typing import Any
 
 from circumspect.audit.readers import bedrock_blocks, gemini_parts, genai_parts, pydantic_ai_parts, vercel_parts
 from circumspect.audit.transcript_steps import (
+    CALL_ARGUMENTS,
+    CALL_IDS,
+    CALL_NAMES,
     ROLES,
     Speaker,
     TranscriptGap,
@@ -20,13 +23,17 @@ from circumspect.audit.transcript_steps import (
     TranscriptStep,
     TranscriptText,
     Unknown,
+    first_of,
     read_call,
+    read_named_call,
     read_result,
     read_speaker,
 )
 from circumspect.policy.grounding.words import bag
 
-_RESULT_ROLES = frozenset(("tool", "function", "ToolMessage", "FunctionMessage"))
+_RESULT_ROLES = frozenset(
+    ("tool", "function", "ToolMessage", "FunctionMessage", "tool_result", "toolResult", "tool_response", "TOOL")
+)
 _RUN_ITEMS = bag(
     "tool_call_item tool_call_output_item message_output_item reasoning_item handoff_call_item handoff_output_item"
 )
@@ -52,7 +59,7 @@ def steps(message: Any) -> Sequence[TranscriptStep]:
         role, content = message.get("role"), message.get("content")
         if type(content) is str and "parts" not in message:
             if role == "user":
-                return (TranscriptText("user", content),) if content else ()
+                return (TranscriptText("user", content, _read_name(message)),) if content else ()
             if role == "tool" and type(key := message.get("tool_call_id")) is str and "error" not in message:
                 return (TranscriptResult(key, "", content, message.get("status") == "error"),)
             if role == "assistant" and not message.get("tool_calls") and not _OTHER_CALLS & message.keys():
@@ -64,7 +71,12 @@ def steps(message: Any) -> Sequence[TranscriptStep]:
     return tuple(_steps(message))
 
 
-_OTHER_CALLS = frozenset(("function_call", "toolInvocations"))
+_CALL_LISTS = ("tool_calls", "toolCalls", "tool_call", "toolCall")
+_OTHER_CALLS = frozenset(("function_call", "functionCall", "toolInvocations", *_CALL_LISTS[1:], "calls"))
+
+
+def _read_name(message: Mapping[str, Any]) -> str:
+    return name if isinstance(name := message.get("name"), str) else ""
 
 
 def _steps(message: Any) -> Iterator[TranscriptStep]:
@@ -139,23 +151,26 @@ def _by_role(role: str, message: Mapping[str, Any]) -> Iterator[TranscriptStep]:
         elif isinstance(content, list) and any(vercel_parts.is_tool_block(block) for block in content):
             yield from _blocks("assistant", content)
         else:
-            failed = bool(message.get("error")) or message.get("status") == "error"
-            identity = message.get("tool_call_id") or (message.get("id") if "requestor" in message else None)
-            yield read_result(identity, message.get("name"), content, failed)
+            failed = bool(message.get("error") or message.get("is_error")) or message.get("status") == "error"
+            if content is None:
+                content = first_of(message, ("output", "result"))
+            # A message of its own has an `id` that no call knows, beside the one of the call.
+            ids = CALL_IDS if "requestor" in message else CALL_IDS[:-1]
+            yield read_result(first_of(message, ids), first_of(message, CALL_NAMES), content, failed)
         return
     speaker = read_speaker(role)
     if isinstance(content, str):
         if content:
-            yield TranscriptText(speaker, content)
+            yield TranscriptText(speaker, content, _read_name(message) if speaker == "user" else "")
     elif isinstance(content, list):
-        yield from _blocks(speaker, content)
+        yield from _blocks(speaker, content, _read_name(message) if speaker == "user" else "")
     elif content is not None:
         raise Unknown(f"the content of a message must be text or a list, not {type(content).__name__}")
     if speaker == "assistant":
         yield from _calls(message)
 
 
-def _blocks(speaker: Speaker, blocks: list[Any]) -> Iterator[TranscriptStep]:
+def _blocks(speaker: Speaker, blocks: list[Any], name: str = "") -> Iterator[TranscriptStep]:
     said: list[str] = []
     rest: list[TranscriptStep] = []
     for block in blocks:
@@ -170,16 +185,16 @@ def _blocks(speaker: Speaker, blocks: list[Any]) -> Iterator[TranscriptStep]:
         else:
             rest += _block(block)
     if said:
-        yield TranscriptText(speaker, "\n".join(said))
+        yield TranscriptText(speaker, "\n".join(said), name)
     yield from rest
 
 
 def _block(block: Mapping[str, Any]) -> Iterator[TranscriptStep]:
     kind = str(block.get("type") or "")
-    if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-        yield read_call(block.get("name"), block.get("input"), block.get("id"))
-    elif kind.endswith("tool_result"):
-        yield read_result(block.get("tool_use_id"), "", block.get("content"), bool(block.get("is_error")))
+    if kind in ("tool_use", "server_tool_use", "mcp_tool_use", "toolUse"):
+        yield read_named_call(block)
+    elif kind.endswith(("tool_result", "toolResult")):
+        yield read_result(first_of(block, CALL_IDS), "", block.get("content"), bool(block.get("is_error")))
     elif vercel_parts.is_tool_block(block):
         yield from vercel_parts.read_block(block)
     elif bedrock_blocks.is_block(block):
@@ -189,28 +204,31 @@ def _block(block: Mapping[str, Any]) -> Iterator[TranscriptStep]:
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[TranscriptStep]:
-    calls = message.get("tool_calls") or ()
-    if not isinstance(calls, list | tuple):
-        raise Unknown("tool_calls must be a list")
-    for call in calls:
-        if not isinstance(call, Mapping):
-            raise Unknown("a tool call must be an object")
-        function = call.get("function")
-        if isinstance(function, Mapping):
-            yield read_call(function.get("name"), function.get("arguments"), call.get("id"))
-        elif isinstance(custom := call.get("custom"), Mapping):
-            yield read_call(custom.get("name"), {"input": custom.get("input")}, call.get("id"))
-        else:
-            # Inspect writes the tool's name where OpenAI writes an object.
-            name = call.get("name") or function
-            yield read_call(name, call.get("arguments", call.get("args")), call.get("id"))
+    for key in _CALL_LISTS:
+        calls = message.get(key) or ()
+        for call in (calls,) if isinstance(calls, Mapping) else calls if isinstance(calls, list | tuple) else (None,):
+            if not isinstance(call, Mapping):
+                raise Unknown(f"{key} must be a list of objects")
+            yield _call(call)
+    if message.get("calls"):
+        yield TranscriptGap("calls")
     invalid = message.get("invalid_tool_calls")
     for call in invalid if isinstance(invalid, list) else ():
         if isinstance(call, Mapping):
             yield read_call(call.get("name"), call.get("args"), call.get("id"))
-    old = message.get("function_call")
-    if isinstance(old, Mapping):
-        yield read_call(old.get("name"), old.get("arguments"), old.get("name"))
+    for key in ("function_call", "functionCall"):
+        if isinstance(old := message.get(key), Mapping):
+            yield read_call(old.get("name"), first_of(old, CALL_ARGUMENTS), old.get("name"))
     if isinstance(message.get("toolInvocations"), list):
         for one in message["toolInvocations"]:
             yield from vercel_parts.read_invocation(one)
+
+
+def _call(call: Mapping[str, Any]) -> TranscriptStep:
+    function, identity = call.get("function"), first_of(call, ("id", *CALL_IDS))
+    if isinstance(function, Mapping):
+        return read_call(function.get("name"), first_of(function, CALL_ARGUMENTS), identity)
+    if isinstance(custom := call.get("custom"), Mapping):
+        return read_call(custom.get("name"), {"input": custom.get("input")}, identity)
+    # Inspect writes the tool's name where OpenAI writes an object.
+    return read_named_call(call, function)

@@ -25,6 +25,8 @@ _LIVE_ONLY = frozenset(
         "what_cannot_be_undone_is_confirmed",
         "asked_for_confirmations_are_given",
         "a_wish_is_not_a_command",
+        "a_question_is_no_order",
+        "what_was_taken_back_is_not_wished",
         "special_calls_are_confirmed",
         "required_arguments_are_present",
         "arguments_have_the_right_form",
@@ -51,6 +53,8 @@ FIRST = frozenset(
 
 _ABOUT_CHANGES = frozenset(
     (
+        "a_question_is_no_order",
+        "what_was_taken_back_is_not_wished",
         "nothing_is_done_twice",
         "the_user_said_yes_to_it",
         "one_yes_is_for_what_was_listed",

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -22,6 +23,10 @@ LITERAL_LIMIT = 65_536
 """A longer text in Python's own notation is left a text: reading it takes far longer than reading JSON."""
 
 
+_RAISED = re.compile(r"(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|\(|\Z)|Traceback \(most recent call last\):")
+"""How an exception begins that a loop wrote down: `ValueError: …`, `ToolException('…')`."""
+
+
 class Unknown(ValueError):
     """The message is of no kind that we can read."""
 
@@ -30,6 +35,8 @@ class Unknown(ValueError):
 class TranscriptText:
     speaker: Speaker
     text: str
+    name: str = ""
+    """Who of several users speaks, where messages say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +78,37 @@ ROLES: Mapping[str, Speaker] = {
 }
 
 
+CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "id")
+CALL_NAMES = ("name", "tool_name", "toolName", "tool")
+CALL_ARGUMENTS = ("arguments", "args", "input", "parameters", "tool_input")
+
+
 def read_speaker(role: Any) -> Speaker:
     """Who speaks in a message of this role."""
-    speaker = ROLES.get(role) if isinstance(role, str) else None
+    speaker = (ROLES.get(role) or ROLES.get(role.lower())) if isinstance(role, str) else None
     if speaker is None:
         raise Unknown(f"unknown role {str(role)[:40]!r}")
     return speaker
 
 
+def read_identity(identity: Any) -> str:
+    """The id of a call. JSON-RPC numbers its calls."""
+    return identity if isinstance(identity, str) else str(identity) if type(identity) is int else ""
+
+
+def first_of(given: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """The first of these keys that says anything: every writer has names of its own."""
+    return next((found for name in names if (found := given.get(name)) is not None), None)
+
+
+def read_named_call(call: Mapping[str, Any], otherwise: Any = None) -> TranscriptCall:
+    """A call under whatever names its writer has for the tool, its arguments and its id."""
+    return read_call(first_of(call, CALL_NAMES) or otherwise, first_of(call, CALL_ARGUMENTS), first_of(call, CALL_IDS))
+
+
 def read_call(name: Any, arguments: Any, identity: Any) -> TranscriptCall:
     """A call as it was written down, its arguments read when they are text."""
-    tool, key = (name if type(name) is str else ""), (identity if type(identity) is str else "")
+    tool, key = (name if type(name) is str else ""), read_identity(identity)
     if type(arguments) is dict:
         return TranscriptCall(ToolCall(tool, arguments, key))
     if type(arguments) is str and arguments:
@@ -105,9 +132,7 @@ def read_result(identity: Any, name: Any, content: Any, failed: bool) -> Transcr
             content = orjson.dumps(content, default=str, option=_KEYS).decode()
         except TypeError:
             raise Unknown("a tool result is nested too deeply") from None
-    return TranscriptResult(
-        identity if isinstance(identity, str) else "", name if isinstance(name, str) else "", content or "", failed
-    )
+    return TranscriptResult(read_identity(identity), name if isinstance(name, str) else "", content or "", failed)
 
 
 def _is_text_block(block: Any) -> bool:
@@ -156,4 +181,4 @@ def has_failed(content: str, value: Json) -> bool:
     """The tool said no: an error text, or an object whose `error` is set."""
     if type(value) is dict:
         return bool(value.get("error")) or value.get("success") is False
-    return content[:5].lower() == "error"
+    return content[:5].lower() == "error" or _RAISED.match(content) is not None

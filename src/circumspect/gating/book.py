@@ -65,6 +65,8 @@ class Standing:
     """The number of the user's newest words that are written down."""
     heard: Sequence[tuple[int, str]] = ()
     """The user's words since the oldest of these questions, each with its number."""
+    later: Sequence[tuple[datetime, str]] = ()
+    """The user's words since the oldest call that was handed out and has not come back."""
     tail: Sequence[Words] = ()
     """The end of what is written down, where that was asked for."""
 
@@ -145,6 +147,7 @@ class _Kept:
     spoke: int = -1
     tail: list[Words] = field(default_factory=list)
     heard: list[tuple[int, str]] = field(default_factory=list)
+    later: list[tuple[datetime, str]] = field(default_factory=list)
     intents: dict[IntentId, Intent] = field(default_factory=dict)
     ran: dict[ExecutionId, Execution] = field(default_factory=dict)
 
@@ -176,7 +179,9 @@ class MemoryBook:
         opened = Opened("", "adaptive", None, (), kept.seq, intent, person=kept.person)
         questions = tuple(one for one in kept.intents.values() if one.hash == call_hash and _is_open(one))
         elsewhere = tuple(self._find_elsewhere(incoming, reach)) if reach else ()
-        standing = Standing(opened, ran, elsewhere, questions, kept.spoke, tuple(kept.heard), tuple(kept.tail))
+        standing = Standing(
+            opened, ran, elsewhere, questions, kept.spoke, tuple(kept.heard), tuple(kept.later), tuple(kept.tail)
+        )
         decided = decide(standing)
         self._write(kept, incoming, decided)
 
@@ -216,6 +221,7 @@ class MemoryBook:
             if speaker == "user":
                 kept.spoke = kept.seq
                 kept.heard = [*kept.heard[1 - HEARD :], (kept.seq, text)]
+                kept.later = [*kept.later[1 - HEARD :], (closing.at, text)]
             kept.seq += 1
             kept.tail = [*kept.tail[1 - TAIL :], (speaker, text)]
         now = self._clock.now()

@@ -11,6 +11,7 @@ from typing import Any
 from circumspect.corrected_calls import list_words
 from circumspect.gating.book import Decided, Standing, StoredRuling, Words
 from circumspect.gating.foreign_talk import ForeignTalk, find_new
+from circumspect.gating.nearest_tool import find_nearest
 from circumspect.gating.proposals import copy_call
 from circumspect.gating.ruling import Ruling
 from circumspect.journal import IntentEvent, Journal
@@ -24,6 +25,7 @@ from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.open_wishes import find_wished_words
+from circumspect.policy.understanding.wish_standing import is_taken_back
 from circumspect.policy.who_acts import PlainVerdict, is_mendable
 from circumspect.ports import Clock, Closing, Ids
 from circumspect.prompts import prompt
@@ -131,10 +133,29 @@ class Decision:
     def rule(self) -> None:
         if self.standing.opened.paused_by:
             self._end("escalate", Reply("escalated", ""), (ReasonCode.WITH_A_PERSON,))
-        elif handed := self._find_handed_out():
+        elif (handed := self._find_handed_out()) and not (words := self._find_taken_back(handed)):
             self._attach(handed)
+        elif handed and is_taken_back(words, self.call.tool):
+            problem = prompt("gate-taken-back").render(words=words)
+            self._end("deny", Reply("blocked", ""), (ReasonCode.WISH_TAKEN_BACK,), problem=problem)
         else:
             self._settle(*self._enforce())
+
+    def _find_taken_back(self, handed: Execution) -> str:
+        """The user's last words since the call was let through, if any of them took it back: nobody's yes counts any
+        more, and whether it was run already only the caller can say."""
+        if handed.state != "delegated":
+            return ""
+        later = [text for at, text in self.standing.later if at > handed.started_at]
+        later += [text for speaker, text in self.said if speaker == "user"]
+        return later[-1] if any(is_taken_back(text, self.call.tool) for text in later) else ""
+
+    def _find_ended(self, reasons: Sequence[ReasonCode]) -> Execution | None:
+        """What the call came to, where it is refused because it ran since the user last spoke."""
+        if reasons[:1] != (ReasonCode.REPEATED_CALL,):
+            return None
+        ended = (one for one in reversed(self.standing.ran) if one.runner != "import" and one.state == "succeeded")
+        return next((one for one in ended if is_among(self.call, (one,))), None)
 
     def _settle(self, enforced: Enforced, facts: Facts) -> None:
         first = self._find_first_question()
@@ -178,10 +199,24 @@ class Decision:
                 self._end("ask", reply, reasons, facts, enforced, missing=missing)
             case Deny() as denied:
                 kind: PlainVerdict = "redo" if is_mendable(enforced.findings) else "deny"
-                problem = " ".join(dict.fromkeys(filter(None, (denied.problem, denied.because, _name_wrong(enforced)))))
-                self._end(kind, Reply("blocked", ""), reasons, facts, enforced, problem=problem)
+                nearest = self._find_nearest_tool(reasons)
+                meant = f"Call '{nearest}' by exactly that name, if you meant it." if nearest else ""
+                said = (denied.problem, denied.because, _name_wrong(enforced), meant)
+                problem = " ".join(dict.fromkeys(filter(None, said)))
+                became = _say_what_became(self._find_ended(reasons))
+                self._end(
+                    kind, Reply("blocked", ""), reasons, facts, enforced, problem=problem, nearest=nearest, **became
+                )
             case _:
                 self._end("escalate", endings.hold(enforced, self.desk), reasons, facts, enforced)
+
+    def _find_nearest_tool(self, reasons: Sequence[ReasonCode]) -> str:
+        if reasons[:1] not in ((ReasonCode.TOOL_NOT_FOUND,), (ReasonCode.TOOL_NOT_COVERED,)):
+            return ""
+        covered = {name for name in self.talk.specs if self._effect_of(name)}
+        if self.spec:  # learnt from this very call: any that the file names may be meant
+            covered |= self.setup.policy.tools.keys()
+        return find_nearest(self.call.tool, covered - {self.call.tool})
 
     def _allow(self, enforced: Enforced, facts: Facts) -> None:
         execution = None
@@ -225,7 +260,7 @@ class Decision:
 
     def _repeat_denial(self, asked: Intent, enforced: Enforced, facts: Facts) -> None:
         """Somebody said no to this very call. It is asked about again when the user has spoken since."""
-        if asked.kind == "confirmation" and self._has_spoken_since(asked):
+        if asked.kind == "confirmation" and self._has_spoken_since(asked) and self._read_answer(asked) != "deny":
             self._conclude(enforced, facts)
             return
         colleague = asked.kind == "approval"
@@ -241,7 +276,14 @@ class Decision:
         _, put, rest = even_out_signs(self.talk.asked).rpartition(even_out_signs(asked.question))
         if not put or "?" in rest or "؟" in rest:  # a yes is for what was asked last
             return "other"
+        if self.talk.is_answered_by_another(self.incoming.person, self._is_about):
+            return "other"
         return read_answer(self.talk, asked)
+
+    def _is_about(self, text: str) -> bool:
+        """The user's words are about this very call."""
+        values = [str(one) for one in self.call.arguments.values() if isinstance(one, str | int) and len(str(one)) > 1]
+        return any(one in text for one in values) or bool(find_wished_words([text], self.call.tool))
 
     def _has_spoken_since(self, asked: Intent) -> bool:
         return self.standing.spoke > asked.question_seq or any(speaker == "user" for speaker, _ in self.said)

@@ -16,6 +16,7 @@ from circumspect.audit.message_formats import steps
 from circumspect.audit.tool_defs import Specs
 from circumspect.audit.transcript_steps import (
     TranscriptCall,
+    TranscriptGap,
     TranscriptResult,
     TranscriptText,
     Unknown,
@@ -44,6 +45,8 @@ class ForeignTalk:
         """Can strangers write what a tool returns?"""
         self.events: list[Utterance | PastCall] = []
         self.utterances: list[Utterance] = []
+        self.names: list[str] = []
+        """Whose each of them is, where messages name their users."""
         self.heard = -1
         """Where the user last spoke, among the events."""
         self.told: int | None = None
@@ -92,6 +95,22 @@ class ForeignTalk:
         last = next(before, None)
         return last.text if last and last.speaker == "assistant" else ""
 
+    def is_answered_by_another(self, person: str | None, about: Callable[[str], bool]) -> bool:
+        """Where messages name their users: the last word is not that of whoever was asked. That is the `person`, where
+        the messages name them; else who wished for it, by words that are `about` it, or who spoke last before."""
+        users = [(name, one) for name, one in zip(self.names, self.utterances, strict=True) if one.speaker == "user"]
+        named = {name for name, _ in users if name}
+        if not named:
+            return False
+        answers = users[-1][0]
+        asked_at = next((one.index for one in reversed(self.utterances) if one.speaker == "assistant"), 0)
+        before = [(name, one.text) for name, one in users if one.index < asked_at]
+        wished = next((name for name, text in reversed(before) if about(text)), before[-1][0] if before else "")
+        asked = person if person in named else wished
+        if not answers:
+            return len(named) > 1 or (person in named and asked != wished)
+        return answers != (asked or person)
+
     @property
     def is_answered(self) -> bool:
         """The user had the last word."""
@@ -120,17 +139,22 @@ class ForeignTalk:
             try:
                 found = steps(to_plain_message(message))
             except (Unknown, RecursionError) as problem:
-                self.unread += 1
-                self.why_unread = str(problem) or "it is nested too deeply"
+                self._leave_out(str(problem) or "it is nested too deeply")
                 continue
             for step in found:
                 match step:
+                    case TranscriptGap():
+                        self._leave_out(f"a piece of kind {step.kind!r}")
                     case TranscriptText():
                         self._hear(step)
                     case TranscriptCall():
                         self._open[step.call.id] = step.call
                     case TranscriptResult():
                         self._take_result(step)
+
+    def _leave_out(self, why: str) -> None:
+        self.unread += 1
+        self.why_unread = why
 
     def note(self, ran: Sequence[Execution]) -> None:
         """What the ledger knows to have ended."""
@@ -157,6 +181,7 @@ class ForeignTalk:
             self.heard = len(self.events)
         self.events.append(heard)
         self.utterances.append(heard)
+        self.names.append(said.name)
         self._ledger.add(heard)
 
     def _has_read(self, one: Execution) -> bool:
@@ -172,15 +197,25 @@ class ForeignTalk:
             if returned.call_id in self._settled:
                 return
         call = self._open.pop(returned.call_id, None)
-        if call is None and not returned.call_id and self._open:
-            call = self._open.pop(next(iter(self._open)))
-        if call is not None:
+        if call is None and (found := self._find_unnumbered(returned)) is not None:
+            call = self._open.pop(found)
+        if call is None:
+            self._leave_out("a result that answers no call")
+        else:
             content = returned.content[:LONGEST]
             if content.startswith(HELD):
                 return  # our own words about a call that did not run
             value = result_value(content)
             failed = returned.failed or has_failed(content, value)
             self.imports.append(self._add(call, value, not failed, raw=content if value is not content else None))
+
+    def _find_unnumbered(self, returned: TranscriptResult) -> str | None:
+        """The call that a result is of where not both have a number: the old format has none, and some leave it out."""
+        if not returned.call_id:
+            named = (key for key, call in self._open.items() if call.tool == returned.tool)
+            return next(named, next(iter(self._open), None))
+        unnumbered = [key for key, call in self._open.items() if key in ("", call.tool)]
+        return unnumbered[0] if len(unnumbered) == 1 and returned.tool in ("", self._open[unnumbered[0]].tool) else None
 
     def _add(
         self, call: ToolCall, result: Any, ok: bool, *, raw: str | None = None, unknown: bool = False, at: Any = None

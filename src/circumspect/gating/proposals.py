@@ -6,11 +6,12 @@ wrote and nobody can read is a ruling for that model; what no model could have w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from circumspect.audit.transcript_steps import read_call
+from circumspect.audit.transcript_steps import CALL_ARGUMENTS, CALL_IDS, CALL_NAMES, first_of, read_call
 from circumspect.errors import ConfigError
 from circumspect.gating.plain_values import to_plain
 from circumspect.schema_bounds import MOST_ARGUMENTS, are_too_large
@@ -36,14 +37,7 @@ def read_proposal(call: Any) -> ToolCall:
     if isinstance(call, ToolCall):
         name, given, identity = call.tool, call.arguments, call.id
     else:
-        call = _as_mapping(call)
-        inner = call.get("function") or call.get("toolUse") or call.get("functionCall")
-        named: Mapping[str, Any] = inner if isinstance(inner, Mapping) else call
-        name = _first(named, "tool", "name", "tool_name", "toolName")
-        given = _first(named, "arguments", "args", "input")
-        given = {} if given is None else given
-        # A call of the Responses API has two: results refer to `call_id`.
-        identity = _first(call, "call_id", "tool_call_id", "toolCallId", "id") or _first(named, "toolUseId", "id") or ""
+        name, given, identity = split_call(_as_mapping(call))
     if type(identity) is int:  # JSON-RPC numbers its calls
         identity = str(identity)
     if not isinstance(name, str) or not name:
@@ -60,9 +54,41 @@ def read_proposal(call: Any) -> ToolCall:
     if not isinstance(given, str):
         raise _refuse_part("arguments", given, "Give them as a dict by name, or as the JSON that the model wrote.")
     read = read_call(name, given, identity)
-    if read.problem:
-        raise UnreadableCall(ToolCall(name, id=identity), read.problem)
+    if problem := read.problem or _find_repeated(given):
+        raise UnreadableCall(ToolCall(name, id=identity), problem)
     return read_proposal(read.call)
+
+
+def split_call(call: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """The name, the arguments and the id of a call, whatever its writer calls them."""
+    inner = next((found for key in _INSIDE if isinstance(found := call.get(key), Mapping)), None)
+    named = call if inner is None else inner
+    given = first_of(named, CALL_ARGUMENTS)
+    if "custom" in call and inner is call["custom"]:
+        given = {"input": given}
+    # A call of the Responses API has two ids: results refer to `call_id`.
+    identity = first_of(call, CALL_IDS) or first_of(named, CALL_IDS) or ""
+    return first_of(named, ("tool", *CALL_NAMES)), {} if given is None else given, identity
+
+
+_INSIDE = ("function", "toolUse", "functionCall", "function_call", "custom")
+
+
+def _find_repeated(written: str) -> str:
+    """A name that stands twice says two things, of which nobody knows which was meant."""
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            raise ValueError
+
+    try:
+        json.loads(written or "{}", object_pairs_hook=check)
+    except ValueError:
+        return "a name stands in the arguments twice"
+    except RecursionError:
+        return "the arguments are nested too deeply"
+    return ""
 
 
 def _check_size(call: ToolCall) -> ToolCall:
@@ -107,13 +133,6 @@ def _require_finite(value: float) -> float:
     if not isfinite(value):
         raise OverflowError
     return value
-
-
-def _first(given: Mapping[str, Any], *names: str) -> Any:
-    for name in names:
-        if (found := given.get(name)) is not None:
-            return found
-    return None
 
 
 def _as_mapping(call: Any) -> Mapping[str, Any]:

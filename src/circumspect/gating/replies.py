@@ -18,9 +18,10 @@ from circumspect.values import Language
 def check_words(setup: GateSetup, talk: ForeignTalk, text: str) -> ReplyCheck:
     users = [one.text for one in talk.utterances if one.speaker == "user"]
     language = detect(talk.words or text, None, setup.tenant.language)
-    found = find_untrue(
-        text, language, talk.session.past_calls, talk.specs, talk.waiting.values(), "\n".join(users), talk.words
-    )
+    # Agents answer in languages that nobody spoke to them.
+    read = dict.fromkeys((language, detect(text, None, language)))
+    about = talk.session.past_calls, talk.specs, talk.waiting.values(), "\n".join(users), talk.words
+    found = tuple({one.sentence: one for code in read for one in find_untrue(text, code, *about)}.values())
     return ReplyCheck(_leave_out(setup, talk, text, found, language) if found else text, found)
 
 

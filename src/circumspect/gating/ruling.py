@@ -41,6 +41,8 @@ class Ruling:
     """Parameters that only the user can fill or put right."""
     problem: str = ""
     """Why it does not run, for the model."""
+    nearest: str = ""
+    """The tool that a name which no tool has was probably meant for."""
     execution: ExecutionId | None = None
     """The row of the ledger, once the call was handed out."""
     person: str | None = None
@@ -84,8 +86,8 @@ class Ruling:
             name = "gate-approval" if self.intent else "gate-escalate"
             return prompt(name).render(reasons=reasons)
         # What the model wrote in another form it can write again: only what a rule is against is not to be tried.
-        is_malformed = self.verdict == "deny" and self.reason_codes[:1] == (ReasonCode.INVALID_PARAM,)
-        name = "gate-redo" if is_malformed else f"gate-{self.verdict}"
+        is_malformed = bool(self.nearest) or self.reason_codes[:1] == (ReasonCode.INVALID_PARAM,)
+        name = "gate-redo" if self.verdict == "deny" and is_malformed else f"gate-{self.verdict}"
         return prompt(name).render(problem=self.problem, reasons=reasons)
 
     def _tell_what_became(self) -> str:

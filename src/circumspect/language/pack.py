@@ -136,6 +136,8 @@ class WantedWords:
     """Begin a clause of its own: but."""
     stays: Lines
     """After a value, these say the same: stays as it is."""
+    taken_back: Lines
+    """Says that what was asked for is not wanted any more, whatever it was. A plain no is none of these."""
     lead: Lines
     """What may stand before a verb that is still at the head of its clause."""
     joins: Lines

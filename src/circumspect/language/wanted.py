@@ -95,6 +95,12 @@ def begins_as_question(text: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
+def takes_back(text: str) -> bool:
+    """The message says that something is not wanted any more: "no wait, forget it", "leave it as it is"."""
+    return _words("taken_back").search(even_out(text[:LONGEST])) is not None
+
+
+@lru_cache(maxsize=1024)
 def asks_for_person(text: str) -> bool:
     """The user wants to talk to a human being."""
     low = even_out(text[:LONGEST])

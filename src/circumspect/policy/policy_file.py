@@ -256,7 +256,9 @@ class Policy(PolicySection):
     def general(self, tool: str) -> ToolPolicy | None:
         """What the file says of the tool before any tenant's override: its own entry, or the first pattern."""
         named = self.tools.get(tool)
-        return named or next((one for one in self.patterns if fnmatchcase(tool, one.match)), None)
+        if named or tool != tool.strip() or not tool.isprintable():  # a name that only looks like another is none
+            return named
+        return next((one for one in self.patterns if fnmatchcase(tool, one.match)), None)
 
     def mark_strangers(self, tools: Mapping[str, ToolSpec], tenant: TenantId | None) -> Mapping[str, ToolSpec]:
         """The tools, those marked whose results strangers can write: the file says so, or the tool itself."""

@@ -16,6 +16,7 @@ from circumspect.policy.grounding.stand_for import STAND_FOR_RULES
 from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.preconditions import PRECONDITION_RULES
+from circumspect.policy.understanding.wish_standing import WishStanding, find_standing
 from circumspect.reasons import ReasonCode
 from circumspect.values import Ask, Confirm, Deny, Escalate, Verdict
 
@@ -40,7 +41,7 @@ def the_tool_is_configured(facts: Facts) -> Verdict:
 @rule(ReasonCode.TOOL_NOT_COVERED)
 def somebody_said_what_the_tool_does(facts: Facts) -> Verdict:
     """The policy file or the tool itself declares whether a call reads, writes or destroys."""
-    if facts.spec and facts.effect is None:
+    if facts.spec and facts.effect is None and not (facts.policy and facts.policy.deny):
         return Deny(f"No policy covers the tool '{facts.call.tool}'.")
     return ALLOWED
 
@@ -168,6 +169,28 @@ def a_wish_is_not_a_command(facts: Facts) -> Verdict:
     return Confirm() if wishes.implies_destruction(facts.words) else ALLOWED
 
 
+@rule(ReasonCode.ONLY_ASKED)
+def a_question_is_no_order(facts: Facts) -> Verdict:
+    """A change that the user only asked about, and never asked for, is confirmed first."""
+    return Confirm() if _find_standing(facts) == "asked" else ALLOWED
+
+
+@rule(ReasonCode.WISH_TAKEN_BACK)
+def what_was_taken_back_is_not_wished(facts: Facts) -> Verdict:
+    """A change that the user does not want any more, by their own words, is confirmed before it is made after all."""
+    return Confirm() if _find_standing(facts) == "taken back" else ALLOWED
+
+
+def _find_standing(facts: Facts) -> WishStanding:
+    """Of the user's wish, where a policy does not let the call run whatever they say."""
+    if facts.confirmed or facts.effect in ("read", None) or (facts.policy and facts.policy.confirm == "never"):
+        return "wished"
+    said = [one.text for one in facts.session.utterances if one.speaker == "user"]
+    if facts.words and facts.words not in said[-1:]:
+        said.append(facts.words)
+    return find_standing(said, facts.call.tool)
+
+
 @rule(ReasonCode.LOW_CONFIDENCE, adaptive_only=True)
 def a_change_is_not_guessed(facts: Facts) -> Verdict:
     """The model is sure enough of a change, or the user said yes to it."""
@@ -209,6 +232,8 @@ RULES: tuple[Rule, ...] = (
     what_cannot_be_undone_is_confirmed,
     asked_for_confirmations_are_given,
     a_wish_is_not_a_command,
+    a_question_is_no_order,
+    what_was_taken_back_is_not_wished,
     a_change_is_not_guessed,
 )
 

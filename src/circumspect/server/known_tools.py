@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.gating.deciding import learn
 from circumspect.server.problems import not_found
 from circumspect.server.services import Services
 from circumspect.server.stores.seen_tools import SeenTool, find_seen_tool, list_seen_tools
@@ -48,7 +49,9 @@ async def find_deciding_setup(services: Services, intent: Intent) -> TurnSetup:
     name = intent.call.tool
     if name in setup.clients or name in setup.tools:
         return setup
-    spec = await services.store.tx(find_seen_tool, intent.tenant, name)
-    if spec is None or spec.version != intent.tool_version:
+    seen = await services.store.tx(find_seen_tool, intent.tenant, name)
+    # A gate learns a tool from its calls alone, where nobody brings a definition.
+    spec = next((one for one in (seen, learn({}, name)) if one and one.version == intent.tool_version), None)
+    if spec is None:
         return setup
     return replace(setup, clients={**setup.clients, name: spec})

@@ -64,6 +64,11 @@ _HEARD = sql(f"""
     WHERE tenant = :tenant AND conversation = :conversation AND role = 'user' AND seq > :since
     ORDER BY seq DESC LIMIT {HEARD}
 """)  # noqa: S608
+_LATER = sql(f"""
+    SELECT at, content FROM messages
+    WHERE tenant = :tenant AND conversation = :conversation AND role = 'user' AND at > :since
+    ORDER BY seq DESC LIMIT {HEARD}
+""")  # noqa: S608
 _TAIL = sql(f"""
     SELECT role, content FROM messages
     WHERE tenant = :tenant AND conversation = :conversation AND role IN ('user', 'assistant')
@@ -129,14 +134,18 @@ def _enter(
     since = min((one.question_seq for one in asked), default=0)
     heard = run(connection, _HEARD, {**where, "since": since}).fetchall() if asked else ()
     words = reversed(run(connection, _TAIL, where).fetchall()) if tail else ()
+    ran = admin.get_executions(connection, incoming.tenant, incoming.conversation)
+    begun = min((epoch(one.started_at) for one in ran if one.state == "delegated"), default=None)
+    later = () if begun is None else reversed(run(connection, _LATER, {**where, "since": begun}).fetchall())
     decided = decide(
         Standing(
             opened,
-            admin.get_executions(connection, incoming.tenant, incoming.conversation),
+            ran,
             _find_elsewhere(connection, incoming, reach) if reach else (),
             questions,
             -1 if spoke is None else spoke,
             [(int(seq), str(text)) for seq, text in heard],
+            [(codec.moment(at), str(text)) for at, text in later],
             tuple((str(role), str(text)) for role, text in words),
         )
     )

@@ -18,6 +18,7 @@ from circumspect.profiles import BROWSER
 from circumspect.prompts import Prompt, load_default_prompt, use_prompts
 from circumspect.server.config import Settings
 from circumspect.server.directory import Directory, TenantUnavailable
+from circumspect.server.routes.rulings import make_gate
 from circumspect.server.stores import tenants
 from circumspect.server.tenants.file_findings import TenantFileError
 from circumspect.server.tenants.write_tenant_file import as_file
@@ -174,6 +175,17 @@ async def test_a_yes_counts_until_the_files_seconds_are_over(said, seconds, outc
     assert ("PENDING_INTENT_EXPIRED" in answered.reason_codes) == (outcome == "asked")
     ran = await store.executions(SHOP, ConversationId("c"))
     assert [one.state for one in ran] == (["succeeded"] if outcome == "acted" else [])
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(9, "allow"), (11, "ask")])
+async def test_a_question_at_the_gate_waits_as_long_as_one_of_ours(seconds, verdict, apply, directory, store, clock):
+    await apply(DESK + "confirm_seconds: 10\n")
+    gate = make_gate(await directory.setup(SHOP), {}, store, clock, RandomIds())
+    talk = [{"role": "user", "content": "Book Monday 2026-04-06 at 10:00 for Dana Levi, dana@example.com"}]
+    asked = await gate.rule({"name": "book_meeting", "arguments": BOOKED}, messages=talk, conversation="c")
+    assert asked.verdict == "ask"
+    clock.advance(seconds=seconds)
+    assert (await gate.answer(asked, approve=True)).verdict == verdict
 
 
 @pytest.mark.parametrize(

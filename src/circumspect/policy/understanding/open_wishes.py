@@ -90,7 +90,7 @@ def is_only_asked(tool: str, text: str, tools: Mapping[str, ToolSpec]) -> bool:
         return False
     if any(reader.find_chosen_values(one) for one in mentions if one.mood == "asked"):
         return False
-    return any(talks_of(text, act) for act in _acts_of(tool))
+    return any(talks_of(text, act) for act in acts_of(tool))
 
 
 def read_wishes(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
@@ -154,7 +154,7 @@ def find_candidates(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...
 def find_wished_words(said: Sequence[str], tool: str) -> frozenset[str]:
     """The verbs in which a user asked for what the tool does: they may repeat them with a yes."""
     mentions = (mention for text in said for mention in find_mentions(text) if mention.mood == "wish")
-    return frozenset(one.verb for one in mentions if one.act in _acts_of(tool))
+    return frozenset(one.verb for one in mentions if one.act in acts_of(tool))
 
 
 def follow_wishes(
@@ -245,7 +245,7 @@ class _ToolNames:
 
 
 def _read_names(spec: ToolSpec) -> _ToolNames:
-    words, acts = words_of(spec.name), _acts_of(spec.name)
+    words, acts = words_of(spec.name), acts_of(spec.name)
     own = find_things(" ".join(words))
     parameters = find_things(" ".join(word for name in spec.properties for word in words_of(name)))
     if "change" in acts and "address" in own | parameters:
@@ -253,7 +253,8 @@ def _read_names(spec: ToolSpec) -> _ToolNames:
     return _ToolNames(tuple(words), frozenset(acts), own, parameters)
 
 
-def _acts_of(tool: str) -> set[WantedAct]:
+def acts_of(tool: str) -> set[WantedAct]:
+    """What the tool's name says that it does."""
     return {_ACTS[word] for word in words_of(tool) if word in _ACTS}
 
 

@@ -7,6 +7,7 @@ is kept with the tenant's other conversations.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from fastapi import Request
@@ -16,6 +17,7 @@ from circumspect.aside import compute_aside, weigh_value
 from circumspect.audit.tool_defs import BadTools, specs_of
 from circumspect.errors import ConfigError
 from circumspect.gate import CallHeld, Gate, Ruling
+from circumspect.ports import Clock, Ids
 from circumspect.server.access import Caller, ChatCaller, services_of
 from circumspect.server.brought_tools import check_schemas
 from circumspect.server.problems import HttpProblem, not_found
@@ -31,8 +33,10 @@ from circumspect.server.schemas.rulings import (
     RulingWanted,
 )
 from circumspect.server.services import Services
+from circumspect.setup import TurnSetup
+from circumspect.stores import SqlStore
 from circumspect.stores.people import require_own_conversation
-from circumspect.values import ConversationId, ToolCall, ToolSpec
+from circumspect.values import ConversationId, ToolSpec
 
 router = resource("rulings")
 
@@ -45,7 +49,7 @@ async def rule(request: Request, who: ChatCaller, given: RulingWanted) -> Respon
     speaker = who.identify(given.person)
     gate = await _open_gate(services, who, given.tools)
     ruling = await gate.rule(
-        ToolCall(given.call.tool, given.call.arguments, given.call.id),
+        given.call.model_dump(),
         messages=given.messages,
         conversation=given.conversation,
         person=speaker.person,
@@ -121,15 +125,21 @@ async def _open_gate(services: Services, who: Caller, tools: list[dict[str, obje
     brought = await _read_tools(tools or [])
     if brought:
         await services.seen_tools.note(who.tenant, brought)
+    return make_gate(setup, brought, services.store, services.clock, services.ids)
+
+
+def make_gate(setup: TurnSetup, brought: Mapping[str, ToolSpec], store: SqlStore, clock: Clock, ids: Ids) -> Gate:
+    """By the tenant's policy, with its tools, and with questions that wait as long as its file says."""
     known = {name: spec.for_client for name, spec in (*setup.tools.items(), *setup.clients.items())}
     return Gate(
         setup.policy,
         tools={**brought, **known},
         learns=True,
-        store=services.store,
+        store=store,
         tenant=setup.tenant,
-        clock=services.clock,
-        ids=services.ids,
+        profile=setup.profiles["adaptive"],
+        clock=clock,
+        ids=ids,
     )
 
 

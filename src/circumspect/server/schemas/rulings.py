@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field, StrictBool, model_validator
 
+from circumspect.audit.transcript_steps import read_identity
+from circumspect.gating.proposals import split_call
 from circumspect.server.schemas.bodies import (
     NO_NUL,
     PERSON,
@@ -21,9 +23,21 @@ MOST_TOOLS = 256
 
 
 class ProposedCall(RequestBody):
+    """By these names, or as the provider's answer holds it: an OpenAI `tool_call`, an Anthropic `tool_use` block."""
+
     tool: str = Field(min_length=1, max_length=200, pattern=NO_NUL)
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, Any] | str = Field(
+        default_factory=dict, description="As an object, or as the JSON that the model wrote."
+    )
     id: str = Field("", max_length=200, pattern=NO_NUL, description="The provider's own id of the call.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def read_providers_names(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or "tool" in given:
+            return given
+        tool, arguments, identity = split_call(given)
+        return {"tool": tool, "arguments": arguments, "id": read_identity(identity)} if tool is not None else given
 
 
 class RulingWanted(RequestBody):

@@ -82,6 +82,7 @@ code-with-a-person = With a person
 code-person-wanted = Asked for a person
 code-wish-neglected = Wish passed over
 code-only-asked = Only asked about it
+code-wish-taken-back = No longer wanted
 code-apology-loop = Several apologies in a row
 code-said-again = Said it before
 code-reply-cut-off = Reply cut off

@@ -81,6 +81,7 @@ code-with-a-person = אצל אדם
 code-person-wanted = ביקש אדם
 code-wish-neglected = בקשה שנזנחה
 code-only-asked = רק שאל על כך
+code-wish-taken-back = כבר לא מבוקש
 code-apology-loop = כמה התנצלויות ברצף
 code-said-again = נאמר כבר
 code-reply-cut-off = התשובה נקטעה

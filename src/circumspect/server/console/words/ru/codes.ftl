@@ -81,6 +81,7 @@ code-with-a-person = У человека
 code-person-wanted = Попросили человека
 code-wish-neglected = Просьба пропущена
 code-only-asked = Только спросили
+code-wish-taken-back = Уже не нужно
 code-apology-loop = Несколько извинений подряд
 code-said-again = Уже говорилось
 code-reply-cut-off = Ответ оборван

@@ -1,0 +1,31 @@
+"""A name that no tool has, and the names that there are -> the one that was probably meant.
+
+Nothing runs by a name that is only near another. The model is told it, and writes the call again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from difflib import get_close_matches
+
+_PREFIX = re.compile(r".*(?:[./:]|__)(?=.)", re.DOTALL)
+"""`functions.cancel_order`, `mcp__shop__cancel_order`."""
+_HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
+LONGEST = 200
+
+
+def find_nearest(name: str, known: Collection[str]) -> str:
+    """Of names that are the same but for case, blanks, separators or a prefix; else the most alike; else nothing."""
+    name = name[:LONGEST]
+    spelled = {_spell(one): one for one in sorted(known)}
+    for written in (name, _PREFIX.sub("", name)):
+        if found := spelled.get(_spell(written)):
+            return found
+    close = get_close_matches(_spell(_PREFIX.sub("", name)), spelled, n=1, cutoff=0.8)
+    return spelled[close[0]] if close else ""
+
+
+def _spell(name: str) -> str:
+    parts = re.findall(r"[^\W_]+", _HUMP.sub("_", "".join(filter(str.isprintable, name))))
+    return "_".join(parts).casefold()

@@ -1,0 +1,130 @@
+"""What the user only asked about, and what they took back, is no order: whatever the model makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.gate.talks import Talk
+
+from circumspect import Gate, Ruling
+from circumspect.clock import FixedClock
+from circumspect.policy.understanding.wish_standing import find_standing
+from circumspect.reasons import ReasonCode
+
+POLICY = """
+version: 1
+tools:
+  get_order: {effect: read}
+  cancel_order: {effect: destructive}
+  update_address: {effect: write, confirm: when_implied}
+  delete_draft: {effect: write}
+  close_ticket: {effect: write, confirm: never}
+"""
+MOVE = "5 Main Street, Boston 02110"
+
+
+@pytest.fixture
+def gate(open_gate: Callable[..., Gate], clock: FixedClock) -> Gate:
+    return open_gate(policy=POLICY, clock=clock)
+
+
+@pytest.mark.parametrize(
+    ("said", "tool", "standing"),
+    [
+        (["what would happen if you cancelled order 123?"], "cancel_order", "asked"),
+        (["How do I change my address?"], "update_address", "asked"),
+        (["How do I change my address?", "to 5 Main Street"], "update_address", "unknown"),
+        (["How do I change my address?", "How long does that take?"], "update_address", "asked"),
+        (["change my address", "how long does a change take?"], "update_address", "wished"),
+        (["Can I cancel order 123?"], "cancel_order", "wished"),
+        (["cancel order 123", "no wait, forget it"], "cancel_order", "taken back"),
+        (["cancel order 123", "never mind", "ok, cancel it after all"], "cancel_order", "wished"),
+        (["cancel order 123", "leave it at the door please"], "cancel_order", "wished"),
+        (["cancel order 123", "No thanks."], "cancel_order", "wished"),
+        (["cancel order 123", "forget order 124, cancel 123"], "cancel_order", "wished"),
+        (["please don't cancel my order"], "cancel_order", "taken back"),
+        (["send it", "actually, I changed my mind"], "send_parcel", "taken back"),
+        (["בטל הזמנה 123", "עזוב, התחרטתי"], "cancel_order", "taken back"),
+        (["отмените заказ 123", "нет, я передумал"], "cancel_order", "taken back"),
+        (["Bitte stornieren Sie Bestellung 123", "nein, vergessen Sie es"], "cancel_order", "taken back"),
+        ([], "cancel_order", "unknown"),
+    ],
+)
+def test_how_a_wish_stands(said: list[str], tool: str, standing: str) -> None:
+    assert find_standing(said, tool) == standing
+
+
+async def test_a_question_is_no_order(gate: Gate) -> None:
+    talk = Talk(f"how do I change the address of order 123 to {MOVE}?").looked_up("123")
+    ruling = await gate.rule(talk.call("update_address", order_id="123", address=MOVE), messages=talk.messages)
+    assert (ruling.verdict, ruling.reason_codes) == ("ask", (ReasonCode.ONLY_ASKED,))
+    talk.agent(ruling.ask_user).user("yes")
+    again = talk.call("update_address", order_id="123", address=MOVE)
+    assert (await gate.rule(again, messages=talk.messages)).allowed
+    plain = Talk(f"change the address of order 123 to {MOVE}").looked_up("123")
+    call = plain.call("update_address", order_id="123", address=MOVE)
+    assert (await gate.rule(call, messages=plain.messages, conversation="plain")).allowed
+
+
+@pytest.mark.parametrize("words", ["no wait, forget it", "leave it", "actually, leave it as it is"])
+@pytest.mark.parametrize("tool", ["cancel_order", "delete_draft", "update_address"])
+async def test_what_was_taken_back_is_asked_about(gate: Gate, tool: str, words: str) -> None:
+    talk = Talk("cancel order 123, delete the draft, and change its address").looked_up("123").user(words)
+    ruling = await gate.rule(talk.call(tool, order_id="123"), messages=talk.messages)
+    assert ruling.verdict == "ask"
+    assert ReasonCode.WISH_TAKEN_BACK in ruling.reason_codes
+
+
+async def test_a_policy_that_never_asks_does_not(gate: Gate) -> None:
+    talk = Talk("close ticket 7").user("no wait, forget it")
+    assert (await gate.rule(talk.call("close_ticket", number="7"), messages=talk.messages)).allowed
+
+
+async def let_through(gate: Gate, talk: Talk) -> Ruling:
+    ruling = await gate.rule(talk.call("cancel_order", order_id="123"), messages=talk.messages, person="p1")
+    talk.agent(ruling.ask_user).user("yes")
+    let = await gate.rule(talk.call("cancel_order", order_id="123"), messages=talk.messages, person="p1")
+    assert let.allowed
+    return let
+
+
+@pytest.mark.parametrize("another_first", [False, True])
+async def test_an_earlier_yes_is_void_once_it_was_taken_back(
+    gate: Gate, clock: FixedClock, another_first: bool
+) -> None:
+    talk = Talk("cancel order 123").looked_up("123")
+    let = await let_through(gate, talk)
+    clock.advance(seconds=5)
+    talk.agent("One moment.").user("no wait, forget it")
+    if another_first:  # the words were heard with another call, perhaps by another process
+        await gate.rule(talk.call("get_order", order_id="123"), messages=talk.messages, person="p1")
+        gate._talks.clear()
+    for _ in range(2):
+        again = await gate.rule(talk.call("cancel_order", order_id="123"), messages=talk.messages, person="p1")
+        assert (again.verdict, again.reason_codes) == ("deny", (ReasonCode.WISH_TAKEN_BACK,))
+        assert "forget it" in again.tell_model
+    await gate.ran(let, not_run=True)
+    talk.agent("All right.").user("ok, do cancel order 123")
+    asked = await gate.rule(talk.call("cancel_order", order_id="123"), messages=talk.messages, person="p1")
+    assert asked.verdict == "ask"
+    assert asked.intent
+
+
+async def test_small_talk_after_a_yes_takes_nothing_back(gate: Gate, clock: FixedClock) -> None:
+    talk = Talk("cancel order 123").looked_up("123")
+    let = await let_through(gate, talk)
+    clock.advance(seconds=5)
+    talk.agent("Done soon. Anything else?").user("no, thanks")
+    again = await gate.rule(talk.call("cancel_order", order_id="123"), messages=talk.messages, person="p1")
+    assert again.allowed
+    assert again.execution == let.execution
+
+
+async def test_a_no_stays_a_no_though_the_model_insists(gate: Gate) -> None:
+    talk = Talk("cancel order 123").looked_up("123")
+    asked = await gate.rule(talk.call("cancel_order", order_id="123"), messages=talk.messages)
+    talk.agent(asked.ask_user).user("no")
+    for _ in range(3):
+        again = await gate.rule(talk.call("cancel_order", order_id="123"), messages=talk.messages)
+        assert (again.verdict, again.reason_codes) == ("deny", (ReasonCode.DENIED_BY_USER,))
