@@ -167,6 +167,8 @@ class _Conversation:
         self.transcript = transcript
         self.specs = transcript.specs if transcript.specs is not None else auditor.specs
         self.events: list[Utterance | PastCall] = []
+        self.said: list[Utterance] = []
+        self.done: list[PastCall] = []
         self.ran = RanCalls((), self.specs)
         self.ledger = OriginLedger()
         self.known = HistoryIndex()
@@ -242,12 +244,12 @@ class _Conversation:
         if role == "user":
             self.words = content
             heard = Utterance("user", content, index)
-            self.events.append(heard)
+            self._hear(heard)
             self.ledger.add(heard)
         elif role == "assistant":
             if not message.keys().isdisjoint(_LOOKED_INTO):
                 return False
-            self.events.append(Utterance("assistant", content, index))
+            self._hear(Utterance("assistant", content, index))
         elif role == "tool" and "error" not in message:
             key = message.get("tool_call_id")
             call = self.open.pop(key, None) if type(key) is str else None
@@ -271,11 +273,16 @@ class _Conversation:
         self.called = True
         return True
 
+    def _hear(self, heard: Utterance) -> None:
+        self.events.append(heard)
+        self.said.append(heard)
+
     def _record_result(self, call: ToolCall, content: str, failed: bool, index: int) -> None:
         value = result_value(content)
         ok = not failed and not has_failed(content, value)
         event = PastCall(call, value, ok, not self._is_untrusted(call.tool), index)
         self.events.append(event)
+        self.done.append(event)
         self.ran.add(event)
         self.known.add(event)
         self.ledger.add(event, content if value is not content else None)
@@ -298,7 +305,7 @@ class _Conversation:
                 for claim in find_untrue(text, None, self.ran, known=self.words, said=self.words, reasons=_CLAIMED)
             )
         heard = Utterance(words.speaker, text, index)
-        self.events.append(heard)
+        self._hear(heard)
         self.ledger.add(heard)
         return rows
 
@@ -325,13 +332,20 @@ class _Conversation:
         spec = self.specs.get(tool) if self.specs else None
         return spec is not None and spec.open_world
 
+    def _history(self) -> History:
+        """What happened so far, already told apart: a long conversation is not walked through for each call."""
+        session = History(tuple(self.events))
+        session.__dict__["past_calls"] = tuple(self.done)
+        session.__dict__["utterances"] = tuple(self.said)
+        return session
+
     def _audit_call(self, proposed: TranscriptCall, index: int, position: int) -> AuditedCall:
         call = proposed.call
         covered = self.auditor.cover(call.tool, self.specs)
         spec, effect = covered.spec, covered.effect
         if spec is not None and (full := fill_defaults(spec, call.arguments)) is not call.arguments:
             call = ToolCall(call.tool, full, call.id)
-        session = condition_view.attach(attach(History(tuple(self.events)), self.ledger), self.known)
+        session = condition_view.attach(attach(self._history(), self.ledger), self.known)
         facts = Facts(
             call, spec, covered.policy, effect, "adaptive", self.auditor.now, self.words, session=session,
             tools=self.specs or {},

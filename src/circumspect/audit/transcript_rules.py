@@ -106,13 +106,12 @@ def nothing_is_done_twice(facts: Facts) -> Verdict:
     if not _changes(facts) or (facts.policy is not None and getattr(facts.policy, "idempotent", False)):
         return ALLOWED
     changed, own = False, likeness(facts.call)
-    for event, _ in reversed(ledger_of(facts.session).results):
-        if event.call.tool == facts.call.tool:
-            if event.ok and likeness(event.call) == own:
-                return Deny("This exact call already succeeded in this conversation; its result is above.")
-            if not event.ok and not changed and event.call.arguments == facts.call.arguments:
-                return Deny("This exact call already failed, and nothing has changed since. Do something else.")
-        changed = changed or (event.ok and event.call.tool == facts.call.tool)
+    for event in reversed(ledger_of(facts.session).by_tool.get(facts.call.tool, ())):
+        if event.ok and likeness(event.call) == own:
+            return Deny("This exact call already succeeded in this conversation; its result is above.")
+        if not event.ok and not changed and event.call.arguments == facts.call.arguments:
+            return Deny("This exact call already failed, and nothing has changed since. Do something else.")
+        changed = changed or event.ok
     return ALLOWED
 
 

@@ -13,6 +13,7 @@ What may surprise: an id that stands in the words itself is not looked into. Who
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from circumspect.policy.grounding.actions import actions_of, words_of
 from circumspect.policy.grounding.described_records import find_beside, record_ids, strip_markdown
 from circumspect.policy.grounding.exchanges import exchange_of
 from circumspect.policy.grounding.fields import IndexedResult
-from circumspect.policy.grounding.tracing import ledger_of, names_an_id, values
+from circumspect.policy.grounding.tracing import Listing, ledger_of, names_an_id, values
 from circumspect.policy.grounding.words import bag
 from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.reasons import ReasonCode
@@ -117,14 +118,18 @@ def _find_ids(facts: Facts) -> list[str]:
 
 def _find_result(facts: Facts, value: str) -> IndexedResult | None:
     """The newest result in which this id is one to choose from, or else one of a list."""
-    listed = None
-    for event, result in reversed(ledger_of(facts.session).results):
-        if event.ok and event.trusted and result.holds(value.lower()):
+    ledger, form = ledger_of(facts.session), value.lower()
+    known = ledger.listing.get(value, Listing())
+    choice = listed = None
+    for event, result in itertools.islice(reversed(ledger.results), len(ledger.results) - known.read):
+        if event.ok and event.trusted and result.holds(form):
             if value in result.choices:
-                return result
+                choice = result
+                break
             if listed is None and value in result.listed:
                 listed = result
-    return listed
+    known = ledger.listing[value] = Listing(len(ledger.results), choice or known.choice, listed or known.listed)
+    return known.choice or known.listed
 
 
 def _marks_of(facts: Facts, record: Record) -> Mapping[str, str]:

@@ -96,6 +96,15 @@ class Joined(FoldedText):
         return any(part.names_clock(clock) for part in self.parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The newest of so many results in which an id is one to choose from, and the newest in which it is in a list."""
+
+    read: int = 0
+    choice: IndexedResult | None = None
+    listed: IndexedResult | None = None
+
+
 class OriginLedger:
     """What a conversation has said so far, in a form that answers "where does this value come from?" quickly.
 
@@ -107,6 +116,9 @@ class OriginLedger:
         self.results: list[tuple[PastCall, IndexedResult]] = []
         self.about: dict[str, list[tuple[PastCall, IndexedResult]]] = {}
         """The same by the texts among the arguments of their calls."""
+        self.by_tool: dict[str, list[PastCall]] = {}
+        self.listing: dict[str, Listing] = {}
+        """For an id, what lists it among the results so far."""
         self.last: tuple[ToolCall, tuple[Traced, ...]] | None = None
         self.marks: dict[int, tuple[object, Mapping[str, str]]] = {}
         """Of records of these results, by their `id`, each beside the record that it is about."""
@@ -117,6 +129,7 @@ class OriginLedger:
         if type(event) is PastCall:
             found = (event, result_of(event.result, raw))
             self.results.append(found)
+            self.by_tool.setdefault(event.call.tool, []).append(event)
             for value in {one for one in event.call.arguments.values() if type(one) is str}:
                 self.about.setdefault(value, []).append(found)
         elif type(event) is Utterance and event.speaker == "user":
