@@ -322,6 +322,16 @@ class Incoming:
     """What was looked up for this task in an earlier turn. Strangers wrote it."""
 
     @property
+    def is_said(self) -> bool:
+        """The user says something in it, in words or by a button that stands for some."""
+        match self.errand:
+            case None:
+                return True
+            case PersonDecision(words=words):
+                return bool(words)
+        return False
+
+    @property
     def note(self) -> str:
         """What the conversation keeps of an errand, for those who look inside; of a user's button, its words."""
         match self.errand:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.seed.looking import usage
 
 from circumspect import tool
 from circumspect.models.scripted import says
@@ -278,3 +279,11 @@ async def test_a_yes_after_a_persons_words_is_not_taken_for_the_agents_question(
     await store.tx(people.hand_back, None, tenant, "c1", "dora")
     await chat.user("yes")
     assert await chat.executions("cancel_order") == []
+
+
+async def test_what_a_colleague_decides_is_no_message_of_the_customers(bank):
+    intent = await waiting(bank)
+    before = sum(row.messages for row in await usage(bank))
+    await decide(bank, intent, "approve")
+    assert bank.sent == [("DE77", 500)]
+    assert sum(row.messages for row in await usage(bank)) == before == 1

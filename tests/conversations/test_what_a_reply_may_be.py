@@ -1,6 +1,7 @@
 """What the model says is shown only as words, in the user's language, and to the point."""
 
 import pytest
+from tests.seed.looking import requests
 
 from circumspect.models.scripted import says
 from circumspect.reasons import ReasonCode
@@ -84,3 +85,12 @@ async def test_whoever_thanks_is_not_told_the_same_again(shop):
     chat = shop(replies=[says(words)] * 2)
     await chat.user("hmm, the parcel").is_answered(words)
     await chat.user("Thanks, that's all.").is_answered("You are welcome")
+
+
+async def test_a_message_that_was_too_long_to_be_read_is_shown_to_no_model_later(shop):
+    chat = shop(replies=[says("Hello.")])
+    turn = await chat.agent.turn("endless " * 5_000, conversation="c")
+    assert turn.reason_codes == (ReasonCode.MESSAGE_TOO_LONG,)
+    assert (await chat.agent.turn("hello there", conversation="c")).reply == "Hello."
+    [asked] = requests(chat)
+    assert not any("endless" in message.text for message in asked.messages)

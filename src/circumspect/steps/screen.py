@@ -6,6 +6,8 @@ that is pending? Nothing here has effects.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from circumspect.corrected_calls import list_words
 from circumspect.journal import Journal, NoticeEvent
 from circumspect.language.detection import detect
@@ -19,6 +21,7 @@ _RECENT = 4
 
 
 def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Journal) -> Screened:
+    opened = _forget_unread(opened, profile.message_limit)
     if incoming.errand:
         return Screened(incoming, opened, incoming.language or opened.language or default, "other")
     language = incoming.language or detect(incoming.text, opened.language, default)
@@ -40,3 +43,9 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     wished = find_wished_words(said[-_RECENT:], pending.call.tool)
     answer = classify(incoming.text, values=list_words(pending.call), asked=pending.question, wished=wished)
     return Screened(incoming, opened, language, answer)
+
+
+def _forget_unread(opened: Opened, limit: int) -> Opened:
+    """Without what was too long to be read when it came, so that nobody reads it later, and pays for it each time."""
+    read = tuple(one for one in opened.history if one.role != "user" or len(one.content) <= limit)
+    return opened if len(read) == len(opened.history) else replace(opened, history=read)

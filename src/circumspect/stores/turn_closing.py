@@ -25,7 +25,7 @@ from circumspect.stores.ledger import escalate, execution_row, finish_call, leas
 from circumspect.stores.statements import SqlValues, insert, run, sql, synced_later
 from circumspect.stores.tables import LOOKED_AT, intents, messages, tool_executions
 from circumspect.stores.turn_marks import list_marks, mark_tool, put_marks
-from circumspect.values import Execution, Incoming, Intent, JsonObject, ModelUsage, PersonDecision
+from circumspect.values import Execution, Incoming, Intent, JsonObject, ModelUsage, OutsideCall, PersonDecision
 
 _RENEW = sql("""
     UPDATE conversations SET lease_until = :until
@@ -290,15 +290,18 @@ def _intent_values(intent: Intent) -> SqlValues:
 
 def _usage_rows(closing: Closing) -> Iterator[SqlValues]:
     """One per model. The turn itself counts with the model that was asked first, or with none; not before it ends, and
-    not where it was turned away for the plan's quota. Nobody pays by the message for what failed."""
-    usage = closing.result.usage
+    not where it was turned away for the plan's quota, nor where nobody asked anything of us: a colleague decided, or a
+    client brought results. Nobody pays by the message for what failed."""
+    usage, incoming = closing.result.usage, closing.incoming
+    asked = incoming.is_said or isinstance(incoming.errand, OutsideCall)
     by_model: dict[str, list[ModelUsage]] = {call.model: [] for call in usage.calls} or {"": []}
     first = next(iter(by_model))
     for call in usage.calls:
         by_model[call.model].append(call)
     for model, calls in sorted(by_model.items()):
         own = model == first
-        counts = own and not closing.interrupted and ReasonCode.QUOTA_REACHED not in closing.result.reason_codes
+        ended = not closing.interrupted and ReasonCode.QUOTA_REACHED not in closing.result.reason_codes
+        counts = own and asked and ended
         price = closing.message_price if counts and closing.result.outcome != "failed" else 0.0
         cost = sum(call.cost_usd for call in calls)
         yield {

@@ -170,7 +170,6 @@ def open_turn(
         run(connection, _INTERRUPTED, {"turn": claimed_turn})
     # A message that is there already keeps its place; the one that the claim set aside goes back.
     own, next_seq = (next_seq - 1, next_seq) if earlier is None else (earlier.first_seq, next_seq - 1)
-    is_said = not incoming.errand or (isinstance(incoming.errand, PersonDecision) and bool(incoming.errand.words))
     said = _describe_speaker(incoming)
     values: SqlValues = {
         **turn,
@@ -178,8 +177,8 @@ def open_turn(
         "mode": mode,
         "key": incoming.key,
         "account": clean(incoming.account) or None,
-        "role": "user" if is_said else "internal",
-        "kind": "message" if is_said else "intent",
+        "role": "user" if incoming.is_said else "internal",
+        "kind": "message" if incoming.is_said else "intent",
         "content": clean(incoming.note),
         "meta": None if said is None else dumps(said.to_json()),
         "earlier": None if earlier is None else earlier.id,
