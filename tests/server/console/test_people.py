@@ -76,8 +76,10 @@ def test_an_operator_takes_over_answers_hands_back_and_resolves(browsing: Browsi
         assert (
             "WITH_A_PERSON" not in say(key, conversation, "What are your opening hours?", person=person)["reason_codes"]
         )
+        page.click("form[action$='/outcome'] button[value=unknown]")
         page.click("form[action$='/resolve'] button[value=unknown]")
         page.wait_for_selector(".badge.open")
+        page.click("form[action$='/outcome'] button[value=happened]")
         page.click("form[action$='/resolve'] button[value=happened]")
         page.wait_for_selector(".badge.resolved")
         assert page.locator("form[action$='/resolve']").count() == 0
@@ -124,8 +126,34 @@ def test_what_somebody_else_has_is_told_and_stays_theirs_unless_an_administrator
         assert ("root has it" in theirs, "away_from" in theirs) == (True, False)
         asked = root.post(f"/escalations/{escalation}/resolve", headers=SAME)
         assert (asked.status_code, "What became of the call?" in asked.text) == (409, True), "not without the outcome"
-        root.post(f"/escalations/{escalation}/resolve", data={"outcome": "not"}, headers=SAME)
+        assert f'action="/escalations/{escalation}/resolve"' not in asked.text, "it is asked about first"
+        sure = root.get(f"/escalations/{escalation}/outcome?outcome=not").text
+        assert "tells the customer in its next answer that it was not done" in sure
+        assert "cannot be taken back" in sure
+        done = root.post(f"/escalations/{escalation}/resolve", data={"outcome": "not"}, headers=SAME)
+        shown = root.get(done.headers["location"]).text
+        assert "Recorded: It did not happen." in shown
+        assert "<strong>It did not happen</strong> · <bdi>root</bdi>" in shown
+        assert "It did not happen · <bdi>root</bdi>" in root.get("/escalations?state=resolved").text
+        log = unescape(root.get("/log?action=resolve").text)
+        assert '"outcome": "not"' in log
+        assert root.get(f"/escalations/{escalation}/outcome?outcome=happened").status_code == 303, "said already"
         assert "root has resolved it meanwhile" in noa.post(f"/escalations/{escalation}/take", headers=SAME).text
+
+
+def test_who_has_handed_a_conversation_back_is_told_what_is_left(house: ConsoleHouse) -> None:
+    key = house.key("shop")
+    conversation = house.conversation(key)
+    say(key, conversation, "What are your opening hours?")
+    with house.visitor("noa") as noa:
+        to = noa.post(f"/conversations/shop/{conversation}/take", headers=SAME).headers["location"].split("?")[0]
+        taken = noa.get(to).text
+        assert ("Answer the user. Resolving hands" in taken, "Hand back and resolve" in taken) == (True, True)
+        back = noa.get(noa.post(f"{to}/hand-back", headers=SAME).headers["location"]).text
+        assert "This stays with you until you resolve it." in back
+        assert "What is left is to resolve this" in back
+        assert ("Take over, answer the user" in back, "Hand back and resolve" in back) == (False, False)
+        noa.post(f"{to}/resolve", headers=SAME)
 
 
 def test_a_second_press_of_the_button_says_nothing_twice(house: ConsoleHouse) -> None:

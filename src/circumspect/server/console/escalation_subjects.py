@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 import sqlalchemy as sa
 
+from circumspect.journal import ToldOutcomeEvent, find_events
 from circumspect.server.console.call_words import find_specs
+from circumspect.stores import codec
+from circumspect.stores.codec import moment
 from circumspect.stores.tables import intents, messages, tool_executions
-from circumspect.values import ToolSpec
+from circumspect.values import ToldOutcome, ToolSpec
 
 
 class EscalatedTurn(Protocol):
@@ -36,6 +40,33 @@ class EscalationSubject:
     question: str = ""
     """To what somebody said yes before it was called: with the sums that the call itself may leave open."""
     spec: ToolSpec | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldEnd:
+    """What a person said became of a call of which nobody knew."""
+
+    outcome: ToldOutcome
+    by: str
+    at: datetime
+
+
+def find_told_ends(connection: sa.Connection, rows: Sequence[EscalatedTurn]) -> dict[str, list[ToldEnd]]:
+    """By the id of each escalation about a call: in the order in which it was said."""
+    asked = [row for row in rows if row.execution]
+    found: dict[str, list[ToldEnd]] = {row.id: [] for row in asked}
+    if not asked:
+        return found
+    query = sa.select(messages).where(
+        messages.c.tenant.in_({row.tenant for row in asked}),
+        messages.c.conversation.in_({row.conversation for row in asked}),
+        messages.c.turn.in_(found),
+        messages.c.role == "internal",
+    )
+    for row in connection.execute(query.order_by(messages.c.seq)):
+        for event in find_events([codec.message(row)], ToldOutcomeEvent):
+            found[row.turn].append(ToldEnd(event.outcome, event.told_by, moment(row.at)))
+    return found
 
 
 def find_subjects(connection: sa.Connection, rows: Sequence[EscalatedTurn]) -> dict[str, EscalationSubject]:

@@ -20,7 +20,7 @@ from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.argument_fields import list_fields
 from circumspect.server.console.conversation_story import StoryView, read_story
-from circumspect.server.console.escalation_subjects import EscalationSubject, find_subjects
+from circumspect.server.console.escalation_subjects import EscalationSubject, ToldEnd, find_subjects, find_told_ends
 from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
@@ -85,14 +85,16 @@ async def inbox(
     now, only = services.clock.now(), cast("EscalationState | None", state if state in STATES else None)
     seen = find_visible_tenants(who.principal, tenant or None)
 
-    def look_up(connection: sa.Connection) -> tuple[list[EscalationRow], dict[str, EscalationSubject]]:
+    def look_up(
+        connection: sa.Connection,
+    ) -> tuple[list[EscalationRow], dict[str, EscalationSubject], dict[str, list[ToldEnd]]]:
         if state == "waiting":
             found = list(work_queue.list_unresolved(connection, seen, now, page_after(after), ROWS + 1))
         else:
             found = list(people.list_escalations(connection, seen, only, page_after(after), ROWS + 1))
-        return found, find_subjects(connection, found)
+        return found, find_subjects(connection, found), find_told_ends(connection, found)
 
-    rows, abouts = await read(services, look_up)
+    rows, abouts, ends = await read(services, look_up)
     rows, following = split_page(rows, ROWS, lambda row: (row.created_at, row.id))
     return answer(
         request,
@@ -101,6 +103,7 @@ async def inbox(
         "escalations/_fragment.html",
         rows=rows,
         abouts=abouts,
+        ends=ends,
         following=following,
         whole=following is None and after is None,
         state=state,
@@ -131,13 +134,14 @@ async def _detail(
 
     def look_up(
         connection: sa.Connection,
-    ) -> tuple[EscalationRow, StoredConversation, StoryView, EscalationSubject, str]:
+    ) -> tuple[EscalationRow, StoredConversation, StoryView, EscalationSubject, str, list[ToldEnd]]:
         row = people.get_escalation(connection, seen, id_)
         found = people.get_conversation(connection, frozenset({row.tenant}), row.conversation)
         story = read_story(connection, found, debug=debug)
-        return row, found, story, find_subjects(connection, [row])[row.id], _approval(connection, row)
+        ends = find_told_ends(connection, [row]).get(row.id, [])
+        return row, found, story, find_subjects(connection, [row])[row.id], _approval(connection, row), ends
 
-    row, found, story, about, approval = await read(services, look_up)
+    row, found, story, about, approval, ends = await read(services, look_up)
     return page(
         request,
         who,
@@ -148,7 +152,8 @@ async def _detail(
         about=about,
         fields=list_fields(about.spec, about.arguments) if about.tool else [],
         approval=approval,
-        next=_next(row, approval),
+        ends=ends,
+        next=_next(row, approval, who.operator.name, found.paused_by),
         conversation=found,
         tenants=await tenants_of(request, who),
         now=services.clock.now(),
@@ -166,8 +171,10 @@ async def _list_saved_answers(request: Request, tenant: TenantId) -> Mapping[str
     return {name: str(text) for name, text in found.items()} if isinstance(found, Mapping) else {}
 
 
-def _next(row: EscalationRow, approval: str) -> str:
+def _next(row: EscalationRow, approval: str, name: str, silent_for: str | None) -> str:
     """What a person does next, by the name of its words."""
+    if row.taken_by == name and not row.asks_outcome and not approval:
+        return "answer" if silent_for == name else "handed-back"
     if row.reason == "APPROVAL_REQUIRED" and not approval:
         return "decided"
     return row.reason if row.reason in NEXT else "other"
@@ -182,6 +189,23 @@ def _approval(connection: sa.Connection, row: EscalationRow) -> str:
         sa.text("state = 'pending'"),
     )
     return str(connection.execute(query.order_by(intents.c.created_at.desc()).limit(1)).scalar() or "")
+
+
+@router.get("/escalations/{escalation_id}/outcome")
+async def ask_about_outcome(
+    request: Request, who: OperatorVisitor, escalation_id: IdPath, outcome: ToldOutcome
+) -> Response:
+    """What follows from it, before it is said: nobody takes it back."""
+    services, seen = services_of(request), find_visible_tenants(who.principal, None)
+
+    def look_up(connection: sa.Connection) -> tuple[EscalationRow, EscalationSubject]:
+        row = people.get_escalation(connection, seen, escalation_id)
+        return row, find_subjects(connection, [row])[row.id]
+
+    row, about = await read(services, look_up)
+    if not row.asks_outcome:
+        return page_routes.redirect_to(f"/escalations/{escalation_id}")
+    return page(request, who, "escalations/outcome.html", row=row, about=about, outcome=outcome)
 
 
 @router.post("/conversations/{tenant}/{conversation_id}/take")
