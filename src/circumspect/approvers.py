@@ -8,22 +8,26 @@ the approval up.
 
 from __future__ import annotations
 
+from unicodedata import category, normalize
+
 from circumspect.errors import ApproverRefused
 from circumspect.values import ANONYMOUS, PERSON, Intent
 
 KEY = "key:"
 COMMAND_LINE = "command line: "
 OPERATOR = "operator:"
+_UNSEEN = ("Cf", "Co", "Cn")
 WHO_MAY = "An operator has to approve it who neither proposed nor changed it."
 
 
 def check_approver(intent: Intent, by: str) -> None:
     """Raises `ApproverRefused` where this is not theirs to approve."""
-    if not by:
+    account = fold_name(by)
+    if not _bare(by):
         raise ApproverRefused("Nobody in particular approved it.", fix=WHO_MAY)
-    if by == ANONYMOUS or by.startswith(PERSON):
+    if account == ANONYMOUS or account.startswith(PERSON):
         raise ApproverRefused("This is for a colleague to approve, and they are the end user.", fix=WHO_MAY)
-    if by.startswith(KEY) and not intent.keys_approve:
+    if account.startswith(KEY) and not intent.keys_approve:
         raise ApproverRefused("An API key approves nothing here: the policy does not say `keys_approve`.", fix=WHO_MAY)
     if did := find_hand(intent, by):
         raise ApproverRefused(f"{by} {did} this call.", fix=WHO_MAY)
@@ -43,5 +47,15 @@ def name_person(account: str) -> str:
     return account.removeprefix(COMMAND_LINE)
 
 
+def fold_name(account: str) -> str:
+    """As names are compared: whoever writes theirs in other letters, or with letters that nobody sees, stays the same
+    person."""
+    seen = "".join(" " if one.isspace() else one for one in normalize("NFKC", account) if category(one) not in _UNSEEN)
+    return " ".join(seen.casefold().split())
+
+
 def _bare(account: str) -> str:
-    return name_person(account.strip()).removeprefix(PERSON).removeprefix(OPERATOR).strip().casefold()
+    name = fold_name(account)
+    for prefix in (COMMAND_LINE, PERSON, OPERATOR):
+        name = name.removeprefix(prefix.strip()).strip()
+    return name

@@ -34,7 +34,7 @@ from circumspect.gating.asked import (
     check_messages,
     check_person,
     check_ruling,
-    describe_error,
+    describe_outcome,
 )
 from circumspect.gating.book import Book, Decided, MemoryBook, Reach, Standing
 from circumspect.gating.deciding import Decision, GateSetup, learn, read_stored, read_words
@@ -94,7 +94,6 @@ MOST_TRACED = 100_000_000
 MUCH = 50_000
 """Letters that are read before the transaction of a ruling begins, not in it."""
 _TOO_MUCH = "it has too many values for so long a conversation: give fewer at once"
-_NOT_RUN = "It was not run."
 PATIENCE = 10.0
 """Seconds that a ruling waits for a conversation which somebody else has."""
 
@@ -272,11 +271,11 @@ class Gate:
         return await self._run(taken.execution, function)
 
     async def ran(
-        self, ruling: Ruling, result: Any = None, *, error: str | BaseException = "", not_run: bool = False
+        self, ruling: Ruling, result: Any = None, *, error: str | BaseException | None = None, not_run: bool = False
     ) -> ExecutionState:
         """What came of a call that somebody else ran: its result, why it failed, or that it was not run after all. What
         was said first stays so; that is what comes back."""
-        ruling, problem = check_ruling(ruling), _NOT_RUN if not_run else describe_error(error)
+        ruling, problem = check_ruling(ruling), describe_outcome(result, error, not_run)
         book = await self._open()
         asked = ruling.intent.id if ruling.intent else None
         if ruling.execution is None and asked is None:

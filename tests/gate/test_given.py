@@ -292,3 +292,19 @@ async def test_a_value_of_another_form_is_for_the_model_to_mend() -> None:
     assert "Do not try it again" not in held.tell_model
     with pytest.raises(CallHeld):
         await gate.run(held, lambda amounts: amounts)
+
+
+@pytest.mark.parametrize("error", ["", TimeoutError()])
+async def test_a_failure_without_words_is_no_success(error):
+    async with Gate(POLICY) as gate:
+        ruling = await gate.rule({"name": "get_order", "arguments": {"order_id": "12345"}}, messages=[USER])
+        assert await gate.ran(ruling, error=error) == "failed"
+
+
+async def test_a_call_has_one_outcome():
+    async with Gate(POLICY) as gate:
+        ruling = await gate.rule({"name": "get_order", "arguments": {"order_id": "12345"}}, messages=[USER])
+        for given in ({"result": 1, "error": "no"}, {"result": 1, "not_run": True}, {"error": "", "not_run": True}):
+            with pytest.raises(ConfigError, match="one outcome"):
+                await gate.ran(ruling, given.pop("result", None), **given)
+        assert await gate.ran(ruling, {"found": 1}, error="") == "succeeded"

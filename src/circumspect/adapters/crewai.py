@@ -113,7 +113,7 @@ class CrewGuard:
             return under_way
         told, result = str(context.tool_result), context.raw_tool_result
         failed = told if isinstance(result, ToolFailure) or INSTEAD_OF_A_RESULT.match(told) else ""
-        self._loop_thread.wait(self.gate.ran(under_way, as_json(result), error=failed))
+        self._loop_thread.wait(self.gate.ran(under_way, None if failed else as_json(result), error=failed or None))
         return None
 
 

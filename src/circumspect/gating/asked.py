@@ -52,10 +52,18 @@ def check_ruling(ruling: Any) -> Ruling:
     return ruling
 
 
-def describe_error(error: Any) -> str:
-    """Why it failed where somebody else ran it: in words, or as the exception that was caught."""
-    if isinstance(error, BaseException):
-        return brief(error)
-    if not isinstance(error, str):
+def describe_outcome(result: Any, error: Any, not_run: bool) -> str:
+    """Why it failed where somebody else ran it, in words or as the exception that was caught; empty where it did not.
+    An error without words is one, unless there is a result: `str(TimeoutError())` is empty."""
+    if not (error is None or isinstance(error, str | BaseException)):
         raise ConfigError("`error` is a text or an exception.", fix="Say why the call failed, or leave it out.")
-    return error
+    failed = error is not None and (error != "" or result is None)
+    if (result is not None) + failed + not_run > 1:
+        raise ConfigError(
+            "A call has one outcome.", fix="Give its result, or why it failed, or say that it was not run."
+        )
+    if not_run:
+        return "It was not run."
+    if not failed:
+        return ""
+    return (brief(error) if isinstance(error, BaseException) else error) or "It failed, and nothing says why."

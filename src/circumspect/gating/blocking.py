@@ -36,7 +36,7 @@ class SyncGate:
         return self._wait(self._gate.run(ruling, function))
 
     def ran(
-        self, ruling: Ruling, result: Any = None, *, error: str | BaseException = "", not_run: bool = False
+        self, ruling: Ruling, result: Any = None, *, error: str | BaseException | None = None, not_run: bool = False
     ) -> ExecutionState:
         return self._wait(self._gate.ran(ruling, result, error=error, not_run=not_run))
 

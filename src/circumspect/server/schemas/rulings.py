@@ -82,7 +82,7 @@ class ResultGiven(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"result": {"cancelled": True}}]})
 
     result: Any = None
-    error: str = Field("", max_length=20_000, pattern=NO_NUL)
+    error: str | None = Field(None, max_length=20_000, pattern=NO_NUL)
     not_run: StrictBool = False
     person: PersonId | None = Field(None, description=PERSON)
 
