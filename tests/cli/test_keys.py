@@ -81,6 +81,7 @@ def test_a_tenant_that_is_not_there_is_told_with_those_that_are(run):
 @pytest.mark.parametrize("span", ["", "90", "d", "-1d", "1.5h", "1y", "1e9d", "9999999d", "٣d", "forever"])
 def test_a_length_of_time_that_is_none_is_told(run, span):
     run("keys", "create", "--tenant", "shop", "--expires", span).refused("90d, 24h or 30m")
+    run("keys", "create", "--tenant", "shop", "--expires", "0d").refused("ends at once opens nothing")
 
 
 def test_a_scope_that_does_not_exist_is_told(run):
@@ -94,12 +95,14 @@ def test_a_key_that_stands_in_web_pages_may_do_nothing_else(run):
     assert rows("SELECT scopes FROM api_keys") == [('["widget"]',)]
 
 
-def test_keys_are_listed_with_what_became_of_them(run):
+def test_keys_are_listed_with_what_became_of_them(run, monkeypatch):
     first, second = (
         json.loads(run("keys", "create", "--tenant", name, "--json").out)["id"] for name in ("shop", "other")
     )
     run("keys", "revoke", first)
-    run("keys", "create", "--tenant", "shop", "--expires", "0s")
+    with monkeypatch.context() as long_ago:
+        long_ago.setattr("circumspect.cli.keys.time", lambda: 1e9)
+        run("keys", "create", "--tenant", "shop", "--expires", "1s")
     listed = json.loads(run("keys", "list", "--json").out)
     assert {(one["tenant"], one["state"]) for one in listed} == {
         ("shop", "revoked"), ("other", "valid"), ("shop", "expired")

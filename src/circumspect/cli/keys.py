@@ -52,6 +52,10 @@ def create(tenant: str, name: str, scopes: tuple[KeyScope, ...], expires: float 
     from circumspect.server.stores.access import KeyRow
     from circumspect.values import TenantId
 
+    if expires == 0:
+        raise click.BadParameter(
+            "a key that ends at once opens nothing; say how long, such as 90d.", param_hint="--expires"
+        )
     now = time()
     id_, key = new_key()
     wanted = validate_scopes(scopes) or ("chat",)

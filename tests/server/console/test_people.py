@@ -235,6 +235,22 @@ def test_a_changed_call_is_ruled_on_and_waits_anew(browsing: Browsing, house: Co
         assert page.locator("form[action$='/approve']").count() == 0
 
 
+def test_a_change_that_the_tool_would_not_take_says_why_and_keeps_what_was_written(house: ConsoleHouse) -> None:
+    approval = proposed(house, "12346")
+    with house.visitor("noa") as noa:
+        hash_ = re.search(r'name="hash" value="([^"]+)"', noa.get(f"/approvals/{approval}").text)
+        assert hash_ is not None
+        form = {"hash": hash_[1], "field.order_id": "abc", "field.reason": "wrong number"}
+        refused = noa.post(f"/approvals/{approval}/edit", data=form, headers=SAME)
+        assert refused.status_code == 422
+        assert "“order_id” is not written as the tool takes it" in refused.text
+        assert "five digits" in refused.text
+        for written in ("abc", "wrong number"):
+            assert f'value="{written}"' in refused.text, "in the form again"
+        denied = noa.post(f"/approvals/{approval}/deny", data={"hash": hash_[1]}, headers=SAME)
+        assert "Denied; nothing ran." in noa.get(denied.headers["location"]).text
+
+
 def test_an_approval_says_who_asked_and_where(house: ConsoleHouse) -> None:
     approval = proposed(house, "12345")
     with house.visitor("noa") as visitor:

@@ -6,7 +6,7 @@ be done any more, or cannot be read, comes back on the page of the approval, as 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated
 
 import orjson
@@ -16,6 +16,8 @@ from starlette.responses import Response
 
 from circumspect.approvers import find_hand
 from circumspect.errors import ApproverRefused
+from circumspect.policy.validators import find_validator
+from circumspect.reasons import ReasonCode
 from circumspect.server.access import require_fresh, services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.argument_fields import PREFIX, ArgumentField, list_fields, read_fields
@@ -24,7 +26,7 @@ from circumspect.server.console.conversation_story import StoryView, read_story
 from circumspect.server.console.figures import category
 from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.read_pool import read
-from circumspect.server.console.rendering import answer, page, pretty
+from circumspect.server.console.rendering import answer, link, page, pretty
 from circumspect.server.console.visitors import OperatorVisitor, ReviewerVisitor, Visitor, tenants_of
 from circumspect.server.console.work_panel import build_panel
 from circumspect.server.problems import HttpProblem
@@ -90,9 +92,11 @@ async def detail(
     who: ReviewerVisitor,
     approval_id: IdPath,
     outcome: Annotated[str, Query(max_length=20)] = "",
+    why: Annotated[str, Query(max_length=60)] = "",
 ) -> Response:
+    why = why if why in ReasonCode.__members__ else ""
     outcome = outcome if outcome in ("acted", "answered", "asked", "escalated", "blocked", "failed") else ""
-    return await _detail(request, who, approval_id, outcome=outcome)
+    return await _detail(request, who, approval_id, outcome=outcome, why=why)
 
 
 async def _detail(
@@ -102,10 +106,11 @@ async def _detail(
     *,
     status: int = 200,
     outcome: str = "",
+    why: str = "",
     refused: HttpProblem | None = None,
-    written: str = "",
+    sent: Mapping[str, str] | None = None,
 ) -> Response:
-    """`refused`: why nothing was done, and `written` the arguments that somebody had wanted."""
+    """`refused`: why nothing was done, and `sent` the arguments that somebody had wanted."""
     services = services_of(request)
     seen = find_visible_tenants(who.principal, None)
 
@@ -130,13 +135,15 @@ async def _detail(
         own=bool(find_hand(row.intent, who.operator.name)),
         spec=spec,
         fields=fields,
+        sent=sent or {},
         prefix=PREFIX,
         refused=refused,
-        unsent=written,
+        unsent=pretty(sent) if sent else "",
         conversation=found,
         tenants=await tenants_of(request, who),
         now=services.clock.now(),
         outcome=outcome,
+        why=why,
         **await build_panel(request, who, "approval", id_),
         **{
             **await build_story_context(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"),
@@ -172,20 +179,34 @@ async def edit(
     require_fresh(request, who.principal)
     services, form = services_of(request), await request.form()
 
-    def look_up(connection: sa.Connection) -> list[ArgumentField]:
+    def look_up(connection: sa.Connection) -> tuple[ToolSpec | None, list[ArgumentField]]:
         intent = approvals.get_approval(connection, find_visible_tenants(who.principal, None), approval_id).intent
-        return list_fields(admin.get_tools(connection, intent.tenant).get(intent.call.tool), intent.call.arguments)
+        spec = admin.get_tools(connection, intent.tenant).get(intent.call.tool)
+        return spec, list_fields(spec, intent.call.arguments)
 
-    fields = await read(services, look_up)
+    spec, fields = await read(services, look_up)
     sent = {name.removeprefix(PREFIX): str(value) for name, value in form.items() if name.startswith(PREFIX)}
 
     async def act() -> Response:
         given = read_fields(fields, form)
         if given == read_fields(fields, {}):
             raise HttpProblem(422, "invalid", who.words.t("edit-nothing"), fix=who.words.t("edit-nothing-fix"))
+        require_fitting(spec, given, who)
         return await api.edit(request, who.principal, approval_id, Edit(hash=seen, arguments=given))
 
-    return await _run_decision(request, who, approval_id, act, pretty(sent))
+    return await _run_decision(request, who, approval_id, act, sent)
+
+
+def require_fitting(spec: ToolSpec | None, given: JsonObject, who: Visitor) -> None:
+    """What the tool itself would not take is refused before it is ruled on: the approval waits on as it was."""
+    wrong = next(iter(find_validator(spec).iter_errors(dict(given))), None) if spec else None
+    if spec is None or wrong is None:
+        return
+    name = str(wrong.instance_path[0]) if wrong.instance_path else ""
+    about = spec.properties.get(name)
+    hint = str(about.get("description", "")) if isinstance(about, Mapping) else ""
+    said = who.words.t("edit-wrong", name=name) if name else who.words.t("edit-wrong-call")
+    raise HttpProblem(422, "invalid", said, fix=hint or str(wrong.message)[:200])
 
 
 def _find_former(connection: sa.Connection, intent: Intent) -> JsonObject | None:
@@ -209,7 +230,11 @@ def _find_former(connection: sa.Connection, intent: Intent) -> JsonObject | None
 
 
 async def _run_decision(
-    request: Request, who: Visitor, id_: str, act: Callable[[], Awaitable[Response]], written: str = ""
+    request: Request,
+    who: Visitor,
+    id_: str,
+    act: Callable[[], Awaitable[Response]],
+    sent: Mapping[str, str] | None = None,
 ) -> Response:
     try:
         return _redirect_to_result(id_, await act())
@@ -219,7 +244,7 @@ async def _run_decision(
         refused = problem
     except ApproverRefused as problem:
         refused = HttpProblem(403, problem.code, problem.problem, fix=problem.fix)
-    return await _detail(request, who, id_, status=refused.status, refused=refused, written=written)
+    return await _detail(request, who, id_, status=refused.status, refused=refused, sent=sent)
 
 
 def _redirect_to_result(approval_id: str, answered: Response) -> Response:
@@ -230,4 +255,5 @@ def _redirect_to_result(approval_id: str, answered: Response) -> Response:
     turn = body["turn"]
     waits = (turn.get("pending") or {}).get("intent_id")
     outcome = "asked" if waits else turn["outcome"]
-    return page_routes.redirect_to(f"/approvals/{waits or approval_id}?outcome={outcome}")
+    why = next(iter(turn["reason_codes"]), "") if outcome == "blocked" else ""
+    return page_routes.redirect_to(link(f"/approvals/{waits or approval_id}", outcome=outcome, why=why))

@@ -41,3 +41,6 @@ asked-by-nobody = somebody who did not say who they are
 proposed-by = Proposed by
 edited-by = Changed by
 rests-on = What it rests on
+edit-wrong = “{ $name }” is not written as the tool takes it. The approval waits as it was.
+edit-wrong-call = The tool does not take this call. The approval waits as it was.
+decided-denied = Denied; nothing ran.

@@ -41,3 +41,6 @@ asked-by-nobody = מי שלא אמר מי הוא
 proposed-by = הוצע על ידי
 edited-by = שונה על ידי
 rests-on = על מה זה נשען
+edit-wrong = “{ $name }” אינו כתוב כפי שהכלי מקבל. האישור ממתין כפי שהיה.
+edit-wrong-call = הכלי אינו מקבל קריאה כזאת. האישור ממתין כפי שהיה.
+decided-denied = נדחה; דבר לא בוצע.
