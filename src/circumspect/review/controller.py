@@ -31,8 +31,6 @@ from circumspect.review.verdict import FLOOR, check, rule
 from circumspect.values import ChatMessage, ModelReply, ModelRequest, ModelUsage, ToolCall
 
 _NOTE_SHOWN, _MOST_NOTES = 1_500, 8
-_FEW_FIELDS = 12
-"""So few are shown at once."""
 _NUDGE = "Call a tool: look further, or call finish with your verdict."
 _FINISH_NOW = "The budget for this criterion is used up. Call finish now with what you know."
 
@@ -253,11 +251,9 @@ async def _stream_reply(model: Model, request: ModelRequest) -> ModelReply:
 
 
 def _task(criterion: Criterion, desk: ReviewTools) -> str:
-    """The criterion and the case, with what code finds without being asked: the facts, all of a small case or
-    those that the criterion names, the texts that came with the case, and the passages that have its words."""
+    """The criterion and the case, with the facts that the criterion names and the texts that came with the case."""
     case = desk.case
     named = [name for path in criterion.facts for name in case.under(path)]
-    small = len(case.fields) <= _FEW_FIELDS
     hints = [f"It may be about: {', '.join(criterion.hints)}."] if criterion.hints else []
     hints += [f"The answer usually lies in: {', '.join(criterion.facts)}."] if criterion.facts else []
     return prompt("review_case").render(
@@ -267,8 +263,7 @@ def _task(criterion: Criterion, desk: ReviewTools) -> str:
         case=case.id,
         title=f"({case.title})" if case.title else "",
         fields=json.dumps(list(case.fields), ensure_ascii=False),
-        facts=f"Their values: {desk.show(case.fields if small else named)}" if small or named else "",
-        passages=desk.show_passages(criterion.text) or "none",
+        facts=f"The values of those that the criterion names: {desk.show(named)}" if named else "",
         notes="\n\n".join(render_note(*note, _NOTE_SHOWN) for note in case.notes[:_MOST_NOTES]) or "none",
         documents=json.dumps(list(desk.shelf.names), ensure_ascii=False),
     )

@@ -28,7 +28,6 @@ from circumspect.values import Json, JsonObject, ModelUsage, ToolCall, ToolSpec
 
 _SECTION_SHOWN = 1_400
 _NOTE_SHOWN = 8_000
-_FIRST_PASSAGES = 3
 _REASONS = {
     "fact_absent": ReasonCode.FACT_ABSENT,
     "contradiction": ReasonCode.POLICY_CONTRADICTS,
@@ -193,11 +192,6 @@ class ReviewTools:
         shown = {name: self.case.fields[name].to_json() for name in fields}
         self.read.update(shown)
         return _json(shown)
-
-    def show_passages(self, query: str) -> str:
-        """What a search by words finds, as a search by the model shows it."""
-        hits = self.shelf.search(query, _FIRST_PASSAGES)
-        return "\n\n".join(_render_section(hit.document, hit.section, hit.span) for hit in hits)
 
     def _tighten(self, reference: str, query: str) -> ToolAnswer | Refusal:
         found = self.shelf.find(reference)
