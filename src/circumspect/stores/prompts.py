@@ -21,6 +21,7 @@ from circumspect.values import TenantId
 
 NEWEST = 10_000
 """How many turns back the use of a prompt is looked for."""
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +106,18 @@ def list_prompts(connection: sa.Connection, tenant: TenantId, name: str | None =
 
 def counts(connection: sa.Connection, tenant: TenantId, newest: int = NEWEST) -> dict[str, int]:
     """How many turns name a version in their journal, by its id, among the tenant's newest."""
-    recent = _recent(tenant, newest)
-    query = (
-        sa.select(recent.c.id, messages.c.meta["prompt"].as_string())
-        .distinct()
-        .join(
-            messages,
-            sa.and_(
-                messages.c.tenant == tenant,
-                messages.c.conversation == recent.c.conversation,
-                messages.c.turn == recent.c.id,
-                messages.c.role == "internal",
-            ),
+    recent = {row.id: row.conversation for row in connection.execute(sa.select(_recent(tenant, newest)))}
+    places = sorted(set(recent.values()))
+    named: set[tuple[str, str]] = set()
+    # A few conversations at a time, by name: a join over a large database may begin at the wrong end.
+    for start in range(0, len(places), _AT_ONCE):
+        query = sa.select(messages.c.turn, messages.c.meta["prompt"].as_string()).where(
+            messages.c.tenant == tenant,
+            messages.c.conversation.in_(places[start : start + _AT_ONCE]),
+            messages.c.role == "internal",
         )
-    )
-    named = {(turn, id_) for turn, joined in connection.execute(query) for id_ in (joined or "").split("+") if id_}
+        for turn, joined in connection.execute(query):
+            named |= {(turn, id_) for id_ in (joined or "").split("+") if id_ and turn in recent}
     return dict(Counter(id_ for _, id_ in named))
 
 
