@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
+from circumspect.knowledge.asked_question import read_question
 from circumspect.language.consent import consent
 from circumspect.language.detection import detect
 from circumspect.language.wanted import asks_for_person, find_mentions, leave_out_denied
@@ -36,4 +37,5 @@ def _read_languages() -> None:
     consent(_WORDS)
     detect(_STRANGE, None, "en")
     asks_for_person(_WORDS)
+    read_question(_WORDS)
     find_untrue("I have cancelled order 12345 at 10:30, and it cost 12.50 euros.", None, ())
