@@ -72,7 +72,7 @@ def test_nothing_that_anybody_said_is_in_the_log(talked: Fortress) -> None:
 
 def test_the_log_still_says_where_and_how_it_ended(talked: Fortress) -> None:
     route = "/v1/conversations/{conversation_id}/messages"
-    line = next(one for one in talked.lines() if one.get("route") == route and one["status"] == 200)
+    line = next(one for one in talked.lines() if one.get("route") == route and one.get("status") == 200)
     assert {"tenant", "turn", "request", "method", "seconds"} <= line.keys()
 
 
