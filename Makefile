@@ -80,8 +80,8 @@ hashes: $(STAMP)  ## write the hashes of what constraints.txt pins to hashes.txt
 sbom: $(STAMP)  ## list the packages that the image brings, in CycloneDX's format
 	@$(BIN)/python -m scripts.sbom dist/sbom.cdx.json agent server business otel postgres redis
 
-try-image: $(STAMP)  ## do what the Containerfile says in a root of its own, and serve from it read-only (Linux, root)
-	@TRY_IMAGE=1 $(BIN)/python -m pytest tests/ops/test_image.py
+try-image: $(STAMP)  ## do what Containerfile, compose file, manifests and unit say, in roots of their own (Linux, root)
+	@TRY_IMAGE=1 $(BIN)/python -m pytest tests/ops/test_image.py tests/ops/test_started.py
 
 clean:  ## remove the virtual environment and caches
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

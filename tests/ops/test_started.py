@@ -24,7 +24,13 @@ from tests.ops.test_ops_files import compose, container, manifest, unit
 from tests.patience import ENDURANCE, PATIENCE
 from tests.stores.postgres_server import NoPostgres, programs
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(ENDURANCE)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(ENDURANCE),
+    pytest.mark.skipif(
+        not os.environ.get("TRY_IMAGE"), reason="two minutes, with servers of its own: run `make try-image`"
+    ),
+]
 
 PASSWORD = "of-the-database"
 SECRETS = {"secret_key": "k" * 43, "metrics_token": "t" * 43, "postgres_password": PASSWORD}

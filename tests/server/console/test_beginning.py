@@ -74,7 +74,7 @@ def test_from_nothing_to_a_chat_on_ones_own_page(browser: Any, tmp_path: Path) -
         assert page.inner_text("#first-steps [aria-current=step] a") == "Put the chat on a page"
         hand.go("#first-steps a.primary")
         hand.write("textarea[name=origins]", own.url)
-        hand.go("main form.form button.primary")
+        hand.go("main form.form > .row button")
         hand.go("form[action$='/widget/key'] button")
         own.line = page.inner_text("#snippet")
         hand.clicks += 1  # the button that copies it: no clipboard is read here
