@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from difflib import get_close_matches
 
-_PREFIX = re.compile(r".*(?:[./:]|__)(?=.)", re.DOTALL)
+_PREFIX_ENDS = re.compile(r"[./:]|__")
 """`functions.cancel_order`, `mcp__shop__cancel_order`."""
 _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 LONGEST = 200
@@ -19,10 +19,11 @@ def find_nearest(name: str, known: Collection[str]) -> str:
     """Of names that are the same but for case, blanks, separators or a prefix; else the most alike; else nothing."""
     name = name[:LONGEST]
     spelled = {_spell(one): one for one in sorted(known)}
-    for written in (name, _PREFIX.sub("", name)):
+    bare = next((one for one in reversed(_PREFIX_ENDS.split(name)) if one), name)
+    for written in (name, bare):
         if found := spelled.get(_spell(written)):
             return found
-    close = get_close_matches(_spell(_PREFIX.sub("", name)), spelled, n=1, cutoff=0.8)
+    close = get_close_matches(_spell(bare), spelled, n=1, cutoff=0.8)
     return spelled[close[0]] if close else ""
 
 

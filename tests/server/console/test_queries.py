@@ -152,7 +152,7 @@ async def test_a_story_knows_where_arguments_came_from(store: SqlStore) -> None:
     origins = {source.origin for sources in values["traced"].values() for source in sources.values()}
     assert "user" in origins
     assert [item.by for item in story.items if item.by != "step"] == ["user", "agent", "user", "agent"]
-    assert story.items[-1].cost is None or story.items[-1].cost["usage"].mode
+    assert story.items[-1].times is None or story.items[-1].times.usage.mode
 
 
 async def test_versions_are_counted_as_their_uses_are_listed(store: SqlStore) -> None:
