@@ -198,7 +198,7 @@ def test_a_new_tenant_with_tool_documents_key_and_chat(browsing: Browsing, house
         hand.clicks += 1
         hand.go("a[href='/tenants/corner/widget']")
         hand.write("textarea[name=origins]", "https://corner.example")
-        hand.go("main form.form button.primary")
+        hand.go("main form.form > .row button")
         hand.go("form[action$='/widget/key'] button")
         assert 'data-key="csk_' in page.inner_text("#snippet")
     row = tenant_row(house, "corner")
