@@ -74,6 +74,9 @@ def ours(house: House) -> dict[str, str]:
     ruled = {"call": {"tool": "cancel_order", "arguments": {"order_id": "12345"}}, "conversation": f"{MARK}-ruled"}
     answered = client.post("/v1/responses", json={"model": "circumspect", "input": f"hello {MARK}"}).json()
     handed_over = escalation(house, OURS, talk, f"summary {MARK}")
+    drafted = client.post(
+        "/v1/admin/policies/drafts", json={"text": "version: 1\ntools: {}\n", "base": 0, "note": MARK}
+    )
     return {
         "ruling_id": client.post("/v1/rulings", json=ruled).json()["id"],
         "response_id": answered["id"],
@@ -81,6 +84,7 @@ def ours(house: House) -> dict[str, str]:
         "conversation_id": talk,
         "escalation_id": handed_over,
         "approval_id": approval(house, OURS, talk),
+        "draft_id": drafted.json()["id"],
         "tenant_id": OURS,
         "key_id": made["id"],
         "version": "1",
@@ -237,11 +241,11 @@ def test_a_scope_opens_only_its_own_doors(
         "chat": {"list_models", "get_model", "get_response", "get_ruling", "list_conversations", "get_conversation", "list_messages", "list_evaluations",
                  "get_evaluation", "follow_evaluation"},
         "read": {"list_conversations", "get_conversation", "list_messages", "list_tools", "get_usage", "get_quotas", "get_measures",
-                 "get_evaluation_usage", "list_policies", "get_policy", "get_current_policy", "diff_policies", "list_evaluations", "get_evaluation",
+                 "get_evaluation_usage", "list_policies", "get_policy", "get_current_policy", "list_policy_drafts", "get_policy_draft", "diff_policies", "list_evaluations", "get_evaluation",
                  "follow_evaluation", "list_experiments", "get_experiment", "list_shadows", "get_shadow", "list_documents",
                  "list_prompts", "get_prompt", "diff_prompts", "list_uses"},
         "manage": {"list_work", "list_notes", "list_escalations", "get_escalation", "list_approvals", "get_approval"},
-        "admin": {"list_tools", "get_usage", "get_quotas", "get_measures", "get_evaluation_usage", "list_policies", "get_policy", "get_current_policy", "diff_policies",
+        "admin": {"list_tools", "get_usage", "get_quotas", "get_measures", "get_evaluation_usage", "list_policies", "get_policy", "get_current_policy", "list_policy_drafts", "get_policy_draft", "diff_policies",
                   "list_tenants", "get_tenant", "list_log", "list_keys", "export_person", "list_experiments",
                       "list_notifications", "list_documents",
                   "get_experiment", "list_prompts", "get_prompt", "diff_prompts", "list_uses"},
