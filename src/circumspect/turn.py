@@ -20,6 +20,7 @@ from circumspect.policy.understanding.open_wishes import Wish, is_for_people
 from circumspect.policy.understanding.synthetic import reveals_notes
 from circumspect.policy.understanding.understood import RetrievalResult, Understanding, Understood
 from circumspect.reasons import ReasonCode
+from circumspect.reply_context import ReplyContext
 from circumspect.setup import TurnSetup
 from circumspect.steps import endings
 from circumspect.steps.act import act, describe_result
@@ -27,7 +28,6 @@ from circumspect.steps.appraise import appraise
 from circumspect.steps.choose import choose
 from circumspect.steps.critique import critique
 from circumspect.steps.draft import draft
-from circumspect.steps.endings import ReplyContext
 from circumspect.steps.enforce import rule_on, wants_too_much
 from circumspect.steps.false_claims import find_false_claim
 from circumspect.steps.gather import (

@@ -31,9 +31,9 @@ from circumspect.ports import Clock, Closing, Ids
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.recall import to_past_call
+from circumspect.reply_context import ReplyContext
 from circumspect.steps import endings
 from circumspect.steps.act import hand_out, make_execution
-from circumspect.steps.endings import ReplyContext
 from circumspect.steps.enforce import enforce, look_at, write_down
 from circumspect.values import (
     Allow,

@@ -6,8 +6,8 @@ A question that waits for a yes carries the intent that the yes will be bound to
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from typing import assert_never
@@ -18,17 +18,15 @@ from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.knowledge.answer_support import list_cited
 from circumspect.language import catalogue
 from circumspect.language.detection import is_in_another
-from circumspect.language.doubts import admits_doubt, apologises, asks_more, says_not_known
-from circumspect.language.folding import fold
-from circumspect.language.written_values import find_word
+from circumspect.language.doubts import admits_doubt, apologises, says_not_known
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.policy.keys.tool_policy import effect_of
-from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import SURE_ENOUGH
 from circumspect.policy.understanding.small_talk import small_talk
 from circumspect.policy.understanding.understood import RetrievalResult, Understood
-from circumspect.ports import Clock, Ids
+from circumspect.questions import ask_in_words, find_second_question
 from circumspect.reasons import ReasonCode
+from circumspect.reply_context import ReplyContext
 from circumspect.values import (
     Allow,
     Ask,
@@ -42,14 +40,10 @@ from circumspect.values import (
     Incoming,
     Intent,
     IntentId,
-    JsonObject,
     Language,
     Mode,
-    OutsideCall,
     PersonDecision,
-    Profile,
     Reply,
-    Screened,
     ToolSpec,
     TurnResult,
     Usage,
@@ -59,47 +53,6 @@ log = logging.getLogger(__name__)
 
 _COURTESY = 40
 """Characters. "You are welcome!" is shorter."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyContext:
-    """What every ending needs: who speaks, to whom, about which tools."""
-
-    screened: Screened
-    policy: Policy
-    tools: Mapping[str, ToolSpec]
-    profile: Profile
-    clock: Clock
-    ids: Ids
-    earlier: Sequence[Execution] = ()
-    """Calls of an interrupted turn whose outcome the user has not been told."""
-
-    @property
-    def language(self) -> Language:
-        return self.screened.language
-
-    def say(self, key: str, **values: str | int | float) -> str:
-        return catalogue.say(self.language, key, **values)
-
-    def phrases(self, tool: str) -> Mapping[str, str]:
-        said = self.policy.of(tool, self.screened.incoming.tenant)
-        return said.phrase if said else {}
-
-    def action(self, call_owner: Enforced | Execution | Intent) -> str:
-        call = call_owner.call
-        return wording.action(call, self.tools.get(call.tool), self.language, self.phrases(call.tool))
-
-    def describe(self, enforced: Enforced) -> wording.Description:
-        """The call with all that a yes is for."""
-        call, spec = enforced.call, self.tools.get(enforced.call.tool)
-        return wording.describe_call(call, spec, self.language, self.phrases(call.tool), enforced.wholes)
-
-    def title(self, tool: str) -> str:
-        return wording.title(tool, self.tools.get(tool), self.language, self.phrases(tool))
-
-    def name_plainly(self, text: str) -> str:
-        """Words of a model, without the names that tools and their parameters have among machines."""
-        return wording.name_plainly(text, self.tools, self.language, self.phrases)
 
 
 def reject_message(desk: ReplyContext, reason: ReasonCode) -> Reply:
@@ -148,7 +101,7 @@ def hold(enforced: Enforced, desk: ReplyContext) -> Reply:
         case Confirm():
             return approval(enforced, desk)
         case Ask() as ask:
-            return Reply("asked", _question(ask, enforced, desk))
+            return Reply("asked", ask_in_words(ask, enforced, desk))
         case Escalate():
             return escalate(desk, enforced.reasons[0], _summary(enforced, desk))
         case Deny() if desk.screened.incoming.scene:
@@ -184,7 +137,7 @@ def confirmation(enforced: Enforced, desk: ReplyContext, key: str = "") -> Reply
     key = key or ("confirm-question" if enforced.effect == "destructive" else "confirm-question-write")
     described = desk.describe(enforced)
     question = described.follow(desk.say(key, action=described.phrase))
-    if doubt := _find_question(enforced, desk):
+    if doubt := find_second_question(enforced, desk):
         question = f"{desk.say('question-first', question=doubt)}\n\n{question}"
     return Reply("asked", question, intent=_intent(enforced, question, "confirmation", desk))
 
@@ -554,70 +507,6 @@ def _name_editor(incoming: Incoming) -> tuple[str, ...]:
 def _summary(enforced: Enforced, desk: ReplyContext) -> str:
     """The call for whoever takes over, with what the second opinion had against it."""
     return "\n".join(filter(None, (desk.action(enforced), wording.render_value(enforced.doubt))))
-
-
-def _find_question(enforced: Enforced, desk: ReplyContext) -> str:
-    """What the second opinion would have the user asked, where the user can read it, it claims nothing, and it asks for
-    more than the yes that we ask for anyway."""
-    doubt = desk.name_plainly(wording.render_value(enforced.doubt))
-    unfit = find_untrue(doubt, desk.language, ()) or is_in_another(doubt, desk.language, desk.screened.incoming.text)
-    return doubt if doubt and asks_more(doubt) and not unfit else ""
-
-
-def _question(ask: Ask, enforced: Enforced, desk: ReplyContext) -> str:
-    """What only the user can say, in our words. What the model made up was not given: that is asked for, too."""
-    if ask.words:
-        return desk.say(ask.words)
-    if ask.named:
-        return desk.say("ask-form", fields=", ".join(map(wording.render_value, ask.named)))
-    given = enforced.call.arguments
-    wrong = {name: problem for name, problem in ask.invalid.items() if _is_users(name, problem, given, desk)}
-    if wrong:
-        return desk.say("ask-invalid", problems="; ".join(_doubt(*one, given, desk) for one in wrong.items()))
-    known = enforced.spec.properties.keys() if enforced.spec and enforced.spec.properties else given.keys()
-    missing = [name for name in dict.fromkeys((*ask.missing, *ask.invalid)) if name.partition(".")[0] in known]
-    if not missing:
-        return desk.say("ask-missing-more", action=desk.title(enforced.call.tool))
-    at_gate = isinstance(desk.screened.incoming.errand, OutsideCall)  # nobody has heard there what it is about
-    if len(missing) == 1 and not at_gate and (question := wording.ask_for(missing[0], desk.language)):
-        kind, _, choices = ask.invalid.get(missing[0], "").partition(":")
-        return desk.say("choose-one", question=question, choices=_list_choices(choices)) if kind == "enum" else question
-    fields = ", ".join(wording.label(name, desk.language) for name in missing)
-    return desk.say("ask-missing", action=desk.title(enforced.call.tool), fields=fields)
-
-
-def _is_users(name: str, problem: str, given: JsonObject, desk: ReplyContext) -> bool:
-    """The value that is wrong stands in the user's own words, or in none: only they can put it right."""
-    if problem.startswith("ungrounded"):
-        return False
-    spoken = [one.content for one in desk.screened.opened.history if one.role == "user"]
-    said = fold(" ".join((*spoken, desk.screened.incoming.text)))
-    return problem == "condition" or name not in given or find_word(fold(str(given[name])), said) >= 0
-
-
-def _doubt(name: str, problem: str, given: JsonObject, desk: ReplyContext) -> str:
-    value = wording.show_value(given[name], desk.language) if name in given else ""
-    wanted = _describe_expected(problem, desk)
-    return desk.say("invalid-field", field=wording.label(name, desk.language), value=value, wanted=wanted)
-
-
-def _list_choices(choices: str) -> str:
-    return choices.replace("|", ", ")
-
-
-def _describe_expected(problem: str, desk: ReplyContext) -> str:
-    kind, _, detail = problem.partition(":")
-    match kind, detail:
-        case "format", "date" | "date-time" | "time" | "email" | "phone":
-            return desk.say(f"wanted-{'date' if detail == 'date-time' else detail}")
-        case "enum", choices:
-            return desk.say("wanted-choice", choices=_list_choices(choices))
-        case "type", "number" | "integer":
-            return desk.say("wanted-number")
-        case "condition", _:
-            return desk.say("wanted-known")
-        case _:
-            return desk.say("wanted-other")
 
 
 def _heard(desk: ReplyContext) -> list[str]:
