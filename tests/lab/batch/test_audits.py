@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -12,9 +15,10 @@ from pathlib import Path
 
 import pytest
 from bench.audit import POLICY, made
+from tests.patience import PATIENCE
 
 from circumspect.audit.auditor import audit
-from circumspect.audit.file_parts import parts, read_part
+from circumspect.audit.file_parts import PartReader, parts
 from circumspect.audit.rulings import line_of
 from circumspect.audit.tool_defs import Toolbox
 from circumspect.audit.transcript_files import read
@@ -26,6 +30,8 @@ from circumspect.policy.load import load
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ODD = """{"messages": [
+{"messages": [{"role": "user", "content": "nothing\\u0000here"}, {"role": "assistant", "content": "I have cancelled A\\u00001."}],\
+ "proposal": {"tool": "cancel\\u0000it", "arguments": {"id": "A\\u00001"}}}
 
 {"messages": [{"role": "user", "content": "héllo"}, {"role": "martian", "content": "x"}]}
 [1, 2]
@@ -52,18 +58,35 @@ def test_parts_are_whole_lines_and_together_they_are_the_file(files, size):
         assert [one.start for one in found[1:]] == [one.end for one in found[:-1]]
         assert found[-1].end == len(data)
         toolbox = Toolbox()
-        assert [one for part in found for one in read_part(path, part, toolbox)] == list(read([path], toolbox))
+        reader = PartReader(toolbox)
+        expected = list(read([path], toolbox))
+        assert [one for part in found for one in reader.read(path, part)] == expected
+        # Somebody else may have had the parts between, and one may be done again.
+        assert [*reader.read(path, found[-1]), *reader.read(path, found[0])][-1] in expected
+        reader.close()
 
 
-def test_packed_files_documents_and_small_ones_do_not_fall_into_parts(files, tmp_path):
-    import gzip
+def test_a_packed_file_falls_into_the_parts_of_what_is_in_it(files, tmp_path):
+    for path in files:
+        packed = pack(path)
+        assert parts(packed, 3_000) == parts(path, 3_000)
+        assert in_parts([packed], size=3_000) == list(audit([packed], load(POLICY), now=AT))
 
-    packed, document, utf16 = tmp_path / "packed.jsonl", tmp_path / "all.json", tmp_path / "utf16.jsonl"
-    packed.write_bytes(gzip.compress(files[0].read_bytes()))
+
+def pack(path: Path) -> Path:
+    packed = path.with_name(f"{path.name}.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    return packed
+
+
+def test_documents_damaged_files_and_small_ones_do_not_fall_into_parts(files, tmp_path):
+    damaged, document, utf16 = tmp_path / "damaged.jsonl.gz", tmp_path / "all.json", tmp_path / "utf16.jsonl"
+    damaged.write_bytes(pack(files[0]).read_bytes()[:-100])
     document.write_text(json.dumps([json.loads(line) for line in files[1].read_text().splitlines()]))
     utf16.write_text(files[1].read_text(), "utf-16")
-    for path in (packed, document, utf16):
+    for path in (damaged, document, utf16):
         assert parts(path, 100) == []
+        assert in_parts([path], size=100) == list(audit([path], load(POLICY), now=AT))
     assert parts(files[0]) == []
 
 
@@ -79,6 +102,14 @@ def test_an_audit_in_parts_says_what_an_audit_of_whole_files_says(files):
     assert found == expected
     assert len({type(row) for row in found}) >= 2
     assert in_parts(files, partial(processes, count=2), 20_000) == expected
+
+
+def test_an_audit_goes_on_when_one_of_its_processes_is_killed(files):
+    order = AuditOrder(tuple(map(str, files)), POLICY.read_text("utf-8"), at=AT, size=8_000)
+    rows = run(audit_of(order), partial(processes, count=2))
+    found = [next(rows)]
+    os.kill(next(one.pid for one in multiprocessing.active_children()), signal.SIGKILL)
+    assert [decode_row(row) for row in (*found, *rows)] == list(audit(files, load(POLICY), now=AT))
 
 
 def test_every_kind_of_row_comes_back_as_it_was(tmp_path):
@@ -115,14 +146,42 @@ def test_a_file_that_changed_makes_another_run_and_one_that_is_gone_is_named(fil
         audit_of(order)
 
 
-def test_the_command_prints_the_same_divided_or_not(files, tmp_path):
+@pytest.fixture
+def long(tmp_path) -> Path:
+    """More than one part of the size that the command takes, packed, with labels."""
+    whole, _ = made(tmp_path, 400)
+    path = tmp_path / "long.jsonl"
+    lines = (
+        f'{{"label": {{"expected": "PROCEED"}}, {line[1:]}' for line in whole.read_text().splitlines(keepends=True)
+    )
+    path.write_text("".join(lines) + ODD)
+    assert len(parts(path)) > 2
+    return pack(path)
+
+
+PROGRAM = [sys.executable, "-c", "from circumspect.cli import main; main()", "audit"]
+OPTIONS = ["--policy", str(POLICY), "--at", AT.isoformat()]
+
+
+def test_the_command_prints_the_same_divided_or_not(files, long, tmp_path):
     # Which of two equally frequent rules comes first is left to the hash of their names.
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    program = [sys.executable, "-c", "from circumspect.cli import main; main()", "audit", *map(str, files)]
-    common = ["--policy", str(POLICY), "--at", AT.isoformat()]
 
-    def printed(*options):
-        ended = subprocess.run([*program, *common, *options], capture_output=True, check=True, env=environment)
-        return ended.stdout
+    def printed(paths, *options):
+        command = [*PROGRAM, *map(str, paths), *OPTIONS, *options]
+        return subprocess.run(command, capture_output=True, check=True, env=environment).stdout
 
-    assert printed("--json", "--run", str(tmp_path / "kept.run")) == printed("--json")
+    assert printed(files, "--json", "--run", str(tmp_path / "kept.run")) == printed(files, "--json")
+    assert printed([long], "--json", "--labels", "--jobs", "2") == printed([long], "--json", "--labels")
+
+
+def test_ctrl_c_ends_an_audit_and_its_processes(long):
+    command = [*PROGRAM, str(long), *OPTIONS, "--json", "--jobs", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
+    assert process.stdout
+    assert process.stdout.readline().startswith(b'{"id":')
+    os.killpg(process.pid, signal.SIGINT)
+    # Both ends are closed only when nobody holds them any more.
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert b"Traceback" not in err

@@ -4,7 +4,7 @@
     for row in run(job, engine, ledger):
         summary.add(row_of(row))
 
-A file with a conversation a line falls into parts of some megabytes; any other is a chunk of its own.
+A file with a conversation a line falls into parts of a megabyte; any other is a chunk of its own.
 
 What may surprise: rows come back whole, and are counted by whoever started the run. Which calls a report shows depends
 on those before them, so that counting is not divided.
@@ -13,7 +13,7 @@ on those before them, so that counting is not divided.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 
 from circumspect import __version__
 from circumspect.audit.auditor import Auditor
-from circumspect.audit.file_parts import PART, FilePart, is_joined, parts, read_part
+from circumspect.audit.file_parts import PART, FilePart, PartReader, is_joined, parts
 from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
 from circumspect.audit.tool_defs import Specs, Toolbox
 from circumspect.audit.transcript_files import TranscriptProblem, read
@@ -99,6 +99,7 @@ def list_chunks(order: AuditOrder) -> Sequence[Chunk]:
 def begin(order: AuditOrder) -> Iterator[ChunkFunction]:
     policy, toolbox = load(order.policy) if order.policy is not None else None, Toolbox()
     auditors: dict[str, Auditor] = {}
+    reader = PartReader(toolbox)
 
     def work(chunk: Chunk) -> Sequence[bytes]:
         detail: Mapping[str, Any] = chunk.detail
@@ -109,7 +110,7 @@ def begin(order: AuditOrder) -> Iterator[ChunkFunction]:
         auditors[at].last.clear()
         part = FilePart(*detail["part"]) if "part" in detail else None
         if part:
-            found = read_part(Path(detail["path"]), part, toolbox)
+            found = reader.read(Path(detail["path"]), part)
         else:
             found = read(map(Path, detail["paths"]), toolbox, order.format_name)
         rows: list[bytes] = []
@@ -120,7 +121,8 @@ def begin(order: AuditOrder) -> Iterator[ChunkFunction]:
             ]
         return rows
 
-    yield work
+    with closing(reader):
+        yield work
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------
