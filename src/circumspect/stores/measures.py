@@ -18,6 +18,8 @@ from circumspect.stores.experiment_tables import labels
 from circumspect.stores.labels import OF_EVALUATIONS
 from circumspect.values import TenantId
 
+_THUMBS = {"thumbs_up": "thumbs_up", "thumbs_down": "thumbs_down", "correct": "thumbs_down"}
+"""A correction comes with a thumb that points down."""
 _CODES: dict[str, str] = {ReasonCode.APOLOGY_LOOP: "apology_loops", ReasonCode.SEARCH_SAVED: "searches_saved"}
 
 
@@ -46,7 +48,7 @@ def list_measures(connection: sa.Connection, seen: frozenset[TenantId] | None, p
     thumbs = (
         sa.select(labels.c.tenant, labels.c.kind, sa.func.count())
         .where(
-            labels.c.kind.in_(("thumbs_up", "thumbs_down")),
+            labels.c.kind.in_(tuple(_THUMBS)),
             labels.c.at >= first.timestamp(),
             labels.c.at < until.timestamp(),
             sa.not_(labels.c.conversation.startswith(OF_EVALUATIONS, autoescape=True)),
@@ -69,7 +71,8 @@ def list_measures(connection: sa.Connection, seen: frozenset[TenantId] | None, p
         )
     counted: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for tenant, kind, number in connection.execute(thumbs):
-        counted[tenant][kind] = int(number)
+        name = _THUMBS[kind]
+        counted[tenant][name] = counted[tenant].get(name, 0) + int(number)
     for tenant, code, number in connection.execute(codes):
         counted[tenant][_CODES[code]] = int(number)
     return [TenantMeasures(TenantId(tenant), period, **found) for tenant, found in sorted(counted.items())]

@@ -237,19 +237,20 @@ def test_thumbs_apologies_and_saved_searches_have_a_table(house: ConsoleHouse) -
         for number in range(3):
             give(connection, f"up{number}", "thumbs_up", when)
         give(connection, "down", "thumbs_down", when)
+        give(connection, "corrected", "correct", when)
         give(connection, "later", "thumbs_down", datetime(2023, 12, 1, tzinfo=UTC))
         for codes in ((ReasonCode.APOLOGY_LOOP, ReasonCode.SEARCH_SAVED), (ReasonCode.SEARCH_SAVED,)):
             count_turn(connection, shop, when, "answered", Usage("adaptive"), codes)
 
     house.stored(lambda store: store.tx(add))
     (found,) = house.stored(lambda store: store.tx(list_measures, frozenset({shop}), "2023-11"))
-    assert (found.thumbs_up, found.thumbs_down, found.satisfaction) == (3, 1, 0.75)
+    assert (found.thumbs_up, found.thumbs_down, found.satisfaction) == (3, 2, 0.6)
     assert (found.apology_loops, found.searches_saved) == (1, 2)
     assert house.stored(lambda store: store.tx(list_measures, frozenset({TenantId("shop-he")}), "2023-11")) == []
     with house.visitor("noa") as visitor:
         page = visitor.get("/usage?tenant=shop&period=2023-11").text
     assert "How content users were" in page
-    assert re.search(r"75.?%", page)
+    assert re.search(r"60.?%", page)
 
 
 def test_quotas_of_the_month_have_a_table_with_what_is_used(house: ConsoleHouse) -> None:
