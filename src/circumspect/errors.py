@@ -8,6 +8,7 @@
     │   ├── ModelUnavailable   transient: timeouts, rate limits, 5xx, broken connections, after all retries
     │   ├── ModelRefused       permanent: bad key, unknown model, request rejected
     │   └── ModelGarbled       it answered, but not with anything that can be read
+    │       └── CallGarbled    the provider is well: it is the call that the model wrote
     ├── ToolError              a tool said no; the text is for the model and the record
     │   └── ToolTimeout        a tool did not answer in time: its outcome is not known
     ├── CallUnderWay           this very message was sent before, and a call of it has not ended yet
@@ -81,6 +82,10 @@ class ModelRefused(ModelError):
 
 class ModelGarbled(ModelError):
     code = "model_garbled"
+
+
+class CallGarbled(ModelGarbled):
+    """The model is there, and what it wrote to call a tool cannot be read exactly."""
 
 
 class ToolError(CircumspectError):

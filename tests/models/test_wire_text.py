@@ -68,6 +68,13 @@ def test_what_can_be_read_in_two_ways_or_none_is_unreadable(text: str) -> None:
         read_object(text)
 
 
+def test_an_object_in_a_code_fence_is_that_object_and_no_other_words_may_stand_beside_it() -> None:
+    assert read_object('```json\n{"a": "1"}\n```') == read_object('```{"a": "1"}```') == {"a": "1"}
+    for text in ('Here:\n```json\n{"a": 1}\n```', '```json\n{"a": 1}', '```\n{"a": 1}\n```\n```\n{"a": 2}\n```'):
+        with pytest.raises(Unreadable):
+            read_object(text)
+
+
 def test_values_that_no_json_has_are_unreadable() -> None:
     with pytest.raises(Unreadable):
         clean_json({"a": [float("inf")]})
@@ -75,7 +82,8 @@ def test_values_that_no_json_has_are_unreadable() -> None:
 
 @pytest.mark.parametrize(
     ("text", "inside"),
-    [('```json\n{"a": 1}\n```', '{"a": 1}'), ("```\n{}\n```\n", "{}"), ("{}", "{}"), ("see ```{}```", "see ```{}```")],
+    [('```json\n{"a": 1}\n```', '{"a": 1}'), ("```\n{}\n```\n", "{}"), ("{}", "{}"), ("see ```{}```", "see ```{}```"),
+     ('```json {"a": 1}```', '{"a": 1}'), ('```json\r\n{"a": 1}\r\n```', '{"a": 1}\r'), ("```see```", "```see```")],
 )
 def test_a_reply_in_a_fence_is_unwrapped_and_nothing_else(text: str, inside: str) -> None:
     assert strip_fence(text) == inside

@@ -82,6 +82,29 @@ async def test_arguments_that_are_no_json_go_back_to_the_model(
     assert "cannot be used" in json.dumps(server.last["messages"])
 
 
+@streaming
+async def test_a_verdict_in_a_code_fence_is_read(
+    server: ProviderServer, opened: Open, stream: bool, shelf: Shelf
+) -> None:
+    fenced = f"```json\n{json.dumps(dict(finish().arguments))}\n```"
+    server.plays(Answer("", (Call("finish", fenced, "call_x"),)))
+    result = await review(case(), IN_TIME, Prepared(shelf), Reviewing(opened("openai"), stream=stream))
+    assert (result.status, result.reason_code, len(server.requests)) == ("MET", None, 1)
+
+
+async def test_a_model_whose_calls_can_never_be_read_is_stopped_and_every_try_is_counted(
+    server: ProviderServer, opened: Open, shelf: Shelf
+) -> None:
+    """It was there all the time: nobody is sent to look for an outage."""
+    server.plays(*[Answer("", (Call("finish", '{"status": "MET", ', "call_x"),), usage=(1000, 500))] * 6)
+    result = await review(case(), IN_TIME, Prepared(shelf), Reviewing(opened("openai")))
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.LOOP_DETECTED)
+    assert "'finish' cannot be used" in result.rationale
+    assert ReasonCode.MODEL_FAILED not in {step.reason for step in result.trace}
+    used = result.usage_json()
+    assert (used["model_calls"], used["input_tokens"], len(server.requests)) == (6, 6000, 6)
+
+
 async def test_arguments_that_break_the_schema_are_answered_under_their_own_id(
     server: ProviderServer, opened: Open, provider: str, shelf: Shelf
 ) -> None:

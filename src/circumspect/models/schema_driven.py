@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from circumspect.errors import ModelGarbled
+from circumspect.errors import CallGarbled
 from circumspect.forms import make_form
 from circumspect.forms.answers import find_answers
 from circumspect.forms.fitting import fold_key
@@ -121,7 +121,7 @@ def restore_reply(reply: ModelReply, request: ModelRequest) -> ModelReply:
     answer = _read_choice(reply)
     words, tool, arguments = (answer.get(name) for name in ("reply", "tool", "arguments"))
     if tool is not None and not isinstance(tool, str):
-        raise ModelGarbled("The model's answer cannot be read: its tool is not a name.")
+        raise CallGarbled("The model's answer cannot be read: its tool is not a name.")
     text = words if isinstance(words, str) else compact(words) if words else ""
     if not tool or fold_key(tool) in ("none", "null", ""):
         return replace(reply, text=text)
@@ -133,11 +133,11 @@ def _read_choice(reply: ModelReply) -> dict[str, Json]:
     """The one object, wherever it stands, by our names for its keys. It is what will be called: nothing is guessed."""
     found = find_answers(reply.text)
     if reply.finish == "length" or any(one.form in ("cut", "guessed") for one in found):
-        raise ModelGarbled("The model's answer was cut off, or is broken.", fix="Allow more tokens for the answer.")
+        raise CallGarbled("The model's answer was cut off, or is broken.", fix="Allow more tokens for the answer.")
     names = [{_NAMED.get(fold_key(key), key): value for key, value in one.members.items()} for one in found]
     choices = [one for one in names if one.keys() & {"reply", "tool"}]
     if len(choices) != 1 or any(one.doubted for one in found):
-        raise ModelGarbled("The model's answer cannot be read: it is not one choice.")
+        raise CallGarbled("The model's answer cannot be read: it is not one choice.")
     return choices[0]
 
 
@@ -146,9 +146,9 @@ def _read_arguments(said: Json) -> JsonObject:
     if isinstance(said, str):
         said = parse_exact(said)
         if said is None:
-            raise ModelGarbled("The model's answer cannot be read: its arguments are not an object.")
+            raise CallGarbled("The model's answer cannot be read: its arguments are not an object.")
     if said is not None and not isinstance(said, Mapping):
-        raise ModelGarbled("The model's answer cannot be read: its arguments are not an object.")
+        raise CallGarbled("The model's answer cannot be read: its arguments are not an object.")
     return said or {}
 
 
@@ -173,7 +173,7 @@ def _with_block(reply: ModelReply) -> ModelReply:
         return reply
     answer = parse_exact(text)
     if answer is None:
-        raise ModelGarbled("The model's answer cannot be read: it is not one JSON object.")
+        raise CallGarbled("The model's answer cannot be read: it is not one JSON object.")
     words = answer.get("reply", "")
     block = f"{_OPEN}\n{compact(answer.get('assessment'))}\n{_CLOSE}" if "assessment" in answer else ""
     return replace(reply, text=f"{words if isinstance(words, str) else compact(words)}\n\n{block}".strip())

@@ -17,7 +17,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ToolOrOutput
 from pydantic_ai.tools import ToolDefinition
 
-from circumspect.errors import ModelGarbled, ModelUnavailable
+from circumspect.errors import CallGarbled, ModelGarbled, ModelUnavailable
 from circumspect.forms.reading import read_form
 from circumspect.models.traits import ModelTraits
 from circumspect.models.turns import Called, Returned, TurnPart, copy_plain, list_turns
@@ -175,7 +175,7 @@ def read_response(response: wire.ModelResponse, *, streamed: bool = False) -> Wi
 
 
 def read(answer: WireAnswer) -> Read:
-    """Text, calls and finish. Raises `ModelGarbled` for a call that cannot be read exactly."""
+    """Text, calls and finish. Raises `CallGarbled` for a call that cannot be read exactly."""
     text = clean(answer.text)
     match answer.finish:
         case "filtered":
@@ -183,7 +183,7 @@ def read(answer: WireAnswer) -> Read:
         case "failed":
             raise ModelUnavailable("The provider gave up in the middle of its answer.")
         case "length" if answer.calls:
-            raise ModelGarbled(
+            raise CallGarbled(
                 "The model's answer was cut off in the middle of a tool call.", fix="Allow more tokens for the answer."
             )
     calls = tuple(ToolCall(clean(one.tool), _arguments(one), one.id) for one in answer.calls)
@@ -200,7 +200,7 @@ def _arguments(call: WireCall) -> JsonObject:
             raise Unreadable("it is not a JSON object")
         return {clean(key): clean_json(item) for key, item in call.arguments.items()}
     except Unreadable as why:
-        raise ModelGarbled(f"The arguments of a call to {clean(call.tool)!r} cannot be used: {why}.") from None
+        raise CallGarbled(f"The arguments of a call to {clean(call.tool)!r} cannot be used: {why}.") from None
 
 
 def check_reply(reply: ModelReply, request: ModelRequest) -> ModelReply:

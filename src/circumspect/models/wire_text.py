@@ -3,7 +3,8 @@
 In: text from a model or for one. Out: the same text with lone surrogates replaced; a JSON object, or `Unreadable`.
 
 The one choice that may surprise: nothing is repaired here. The arguments of a call that cannot be read exactly, or that
-can be read in two ways (the same key twice), are not arguments.
+can be read in two ways (the same key twice), are not arguments. A code fence around them changes nothing about what they
+say, so it is taken off.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from circumspect.values import Json
 
-_FENCE = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n")
+_FENCE = re.compile(r"\A\s*```[A-Za-z]*[ \t]*(?:\r?\n|(?=\{))")
 _DEEPEST = 100
 
 
@@ -50,9 +51,9 @@ def clean_json(value: Json, depth: int = 0) -> Json:
 
 
 def read_object(text: str) -> dict[str, Json]:
-    """One JSON object and nothing else. Raises `Unreadable`."""
+    """One JSON object and nothing else but a code fence around it. Raises `Unreadable`."""
     try:
-        value = json.loads(text, object_pairs_hook=_no_key_twice)
+        value = json.loads(strip_fence(text), object_pairs_hook=_no_key_twice)
     except Unreadable:
         raise
     except RecursionError:

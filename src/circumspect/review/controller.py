@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from circumspect.errors import ModelGarbled, ModelUnavailable
+from circumspect.errors import CallGarbled, ModelGarbled, ModelUnavailable
 from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
 from circumspect.reasons import ReasonCode
@@ -127,10 +127,14 @@ class _Work:
             try:
                 reply = await self._draft(messages)
             except ModelGarbled as problem:
-                if self._too_often("garbled"):
+                too_often, is_there = self._too_often("garbled"), isinstance(problem, CallGarbled)
+                if too_often and not is_there:
                     raise
                 self.journal.add_usage(*([problem.usage] if problem.usage else []))
-                self.journal.write(TraceStep("notice", problem.problem, reason=ReasonCode.MODEL_FAILED))
+                if too_often:
+                    return self.stop(ReasonCode.LOOP_DETECTED, f"Again and again: {problem.problem}")
+                reason = None if is_there else ReasonCode.MODEL_FAILED
+                self.journal.write(TraceStep("notice", problem.problem, reason=reason))
                 messages = (*messages, ChatMessage("user", f"{problem.problem} {_NUDGE}"))
                 continue
             if reply.finish == "filtered":

@@ -207,7 +207,7 @@ class CriterionResult:
     def usage_json(self) -> dict[str, Json]:
         return {
             "model": self.calls[-1].model if self.calls else None,
-            "model_calls": len(self.calls),
+            "model_calls": sum(call.attempts for call in self.calls),
             "input_tokens": sum(call.input_tokens for call in self.calls),
             "output_tokens": sum(call.output_tokens for call in self.calls),
             "cost_usd": round(self.cost_usd, 8),
