@@ -189,6 +189,28 @@ async def test_a_model_that_cannot_be_opened_stops_the_tenant(directory, store, 
         await directory.setup(SHOP)
 
 
+async def never_made(context):
+    """Tools that are waited for in vain."""
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    ("tools", "slow"),
+    [([], "Reading and writing in the database"), ([{"python": f"{__name__}:never_made"}], "Reaching its tools")],
+    ids=["without tools", "with tools"],
+)
+async def test_what_took_too_long_is_named(directory, apply, store, monkeypatch, tools, slow):
+    await apply(SMALL)
+    row = await store.tx(tenants.get, SHOP)
+    await store.tx(tenants.put, row.tenant, {**row.settings, "tools": tools})
+    model = await directory.model("offline")
+    monkeypatch.setattr("circumspect.server.directory.BUILD_SECONDS", 0)
+    with pytest.raises(TenantUnavailable, match=f"{slow} took longer") as refused:
+        await directory.setup(SHOP)
+    assert "apply" not in refused.value.fix
+    assert model
+
+
 async def test_tenants_with_the_same_model_share_it(directory, apply):
     await apply(SMALL)
     await apply("id: other\nbusiness: {name: Other}\nmodel: offline\n")

@@ -79,6 +79,8 @@ class _Kept:
     setup: TurnSetup | None = None
     problem: TenantUnavailable | None = None
     tried: float = float("-inf")
+    step: str = ""
+    """What its setup is waiting for, to be named if that takes too long."""
 
     def refuse(self, tenant: TenantId) -> NoReturn:
         raise self.problem.again() if self.problem else _make_unconfigured_error(tenant)
@@ -189,13 +191,14 @@ class Directory:
             kept.settings = read_settings(stored.row.settings)
             if build:
                 async with asyncio.timeout(BUILD_SECONDS):
-                    kept.setup = await self._build_setup(stored, kept.settings)
+                    kept.setup = await self._build_setup(stored, kept.settings, kept)
         except TenantUnavailable as problem:
             kept.problem = problem.again()
         except CircumspectError as problem:
             kept.problem = _unavailable(tenant, str(problem))
         except TimeoutError:
-            kept.problem = _unavailable(tenant, "Its tools could not be reached in time.")
+            slow = f"{kept.step} took longer than {BUILD_SECONDS:g} seconds."
+            kept.problem = _unavailable(tenant, slow, fix="It is tried again by itself. Is the machine overloaded?")
         except Exception as problem:
             logger.exception("the configuration of tenant %s cannot be built", tenant)
             kept.problem = _unavailable(tenant, f"{type(problem).__name__} while it was read.")
@@ -204,8 +207,9 @@ class Directory:
 
     # --- building ---------------------------------------------------------------------------------------------------
 
-    async def _build_setup(self, stored: _Stored, settings: TenantSettings) -> TurnSetup:
+    async def _build_setup(self, stored: _Stored, settings: TenantSettings, kept: _Kept) -> TurnSetup:
         tenant = stored.row.tenant
+        kept.step = "Opening its model"
         context = ToolContext(
             tenant=tenant.id,
             language=tenant.language,
@@ -215,8 +219,11 @@ class Directory:
         )
         model = await self.model(settings.model or self._settings.model)
         text, name = stored.policy.text if stored.policy else "", f"policy of {tenant.id}"
+        kept.step = "Reading its policy"
         policy = await asyncio.to_thread(load, text, name=name) if text else Policy()
         threads = self._threads.setdefault(tenant.id, DaemonThreads())
+        if any(one.client is None and one.http is None for one in settings.tools):
+            kept.step = "Reaching its tools"
         tools = await build(
             settings.tools, context, policy=policy, allow=self._settings.allow_addresses, threads=threads
         )
@@ -227,7 +234,9 @@ class Directory:
             clients = read_client_specs(settings.tools)
             specs = {**clients, **tools.specs()}
             if text:
+                kept.step = "Reading its policy"
                 policy = await asyncio.to_thread(load, text, specs=specs, seen=AnyName(), name=name)
+            kept.step = "Reading and writing in the database"
             await self._remember(tenant.id, specs)
         except BaseException:
             await self._close(tools.opened)
@@ -335,8 +344,8 @@ def _make_unconfigured_error(tenant: TenantId) -> TenantUnavailable:
     return _unavailable(tenant, "It was made by a program that brings its own tools.")
 
 
-def _unavailable(tenant: TenantId, problem: str) -> TenantUnavailable:
-    return TenantUnavailable(
-        f"Tenant '{tenant}' cannot be served: {problem}",
-        fix="Correct its file and run: circumspect apply tenant.yaml.",
-    )
+_CORRECT_IT = "Correct its file and run: circumspect apply tenant.yaml."
+
+
+def _unavailable(tenant: TenantId, problem: str, fix: str = _CORRECT_IT) -> TenantUnavailable:
+    return TenantUnavailable(f"Tenant '{tenant}' cannot be served: {problem}", fix=fix)
