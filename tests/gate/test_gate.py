@@ -443,11 +443,17 @@ async def test_two_who_run_the_same_ruling_run_it_once(gate: Gate) -> None:
     shop, talk = Shop(), Talk("note that I like tea")
     ruling = await gate.rule(talk.call("add_note", text="I like tea"), messages=talk.messages)
 
+    others_ended = asyncio.Event()
+
     async def slowly(text: str) -> str:
-        await asyncio.sleep(0.05)
+        await others_ended.wait()
         return shop.add_note(text)
 
-    ends = await asyncio.gather(*(gate.run(ruling, slowly) for _ in range(5)), return_exceptions=True)
+    runs = [asyncio.create_task(gate.run(ruling, slowly)) for _ in range(5)]
+    while sum(one.done() for one in runs) < 4:
+        await asyncio.sleep(0.01)
+    others_ended.set()
+    ends = await asyncio.gather(*runs, return_exceptions=True)
     assert shop.done == ["I like tea"]
     assert ends.count("noted") == 1
 
