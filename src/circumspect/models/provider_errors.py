@@ -16,10 +16,9 @@ from email.utils import parsedate_to_datetime
 
 import httpx2
 from pydantic_ai import exceptions as wire
-from pyreqwest.exceptions import ConnectError, RequestTimeoutError, TransportError
 
 from circumspect.errors import ModelError, ModelGarbled, ModelRefused, ModelUnavailable
-from circumspect.models.lean_http import StatusError
+from circumspect.models.lean_http import BrokenOff, StatusError, TooSlow, Unreachable
 from circumspect.models.wire_text import Unreadable, clean
 
 NEVER, ONCE, ALWAYS = 1, 2, 1_000_000
@@ -81,11 +80,11 @@ def failure_of(error: Exception, named: ModelIdentity) -> Failure:
             )
         case wire.UnexpectedModelBehavior():
             return _make_garbled_failure(named)
-        case RequestTimeoutError():
+        case TooSlow():
             return _too_slow(named)
-        case TimeoutError() | httpx2.HTTPError() | OSError() | ConnectError():
+        case TimeoutError() | httpx2.HTTPError() | OSError() | Unreachable():
             return _unreachable(named)
-        case TransportError():
+        case BrokenOff():
             return _unavailable(named, "the answer broke off")
     # A body of the wrong shape surfaces as whatever the SDK stumbled over.
     return _make_garbled_failure(named, type(error).__name__)
