@@ -82,8 +82,15 @@ def test_values_that_no_json_has_are_unreadable() -> None:
 
 @pytest.mark.parametrize(
     ("text", "inside"),
-    [('```json\n{"a": 1}\n```', '{"a": 1}'), ("```\n{}\n```\n", "{}"), ("{}", "{}"), ("see ```{}```", "see ```{}```"),
-     ('```json {"a": 1}```', '{"a": 1}'), ('```json\r\n{"a": 1}\r\n```', '{"a": 1}\r'), ("```see```", "```see```")],
+    [
+        ('```json\n{"a": 1}\n```', '{"a": 1}'),
+        ("```\n{}\n```\n", "{}"),
+        ("{}", "{}"),
+        ("see ```{}```", "see ```{}```"),
+        ('```json {"a": 1}```', '{"a": 1}'),
+        ('```json\r\n{"a": 1}\r\n```', '{"a": 1}\r'),
+        ("```see```", "```see```"),
+    ],
 )
 def test_a_reply_in_a_fence_is_unwrapped_and_nothing_else(text: str, inside: str) -> None:
     assert strip_fence(text) == inside

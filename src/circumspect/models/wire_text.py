@@ -3,8 +3,8 @@
 In: text from a model or for one. Out: the same text with lone surrogates replaced; a JSON object, or `Unreadable`.
 
 The one choice that may surprise: nothing is repaired here. The arguments of a call that cannot be read exactly, or that
-can be read in two ways (the same key twice), are not arguments. A code fence around them changes nothing about what they
-say, so it is taken off.
+can be read in two ways (the same key twice), are not arguments. A code fence around them changes nothing about what
+they say, so it is taken off.
 """
 
 from __future__ import annotations
