@@ -142,7 +142,8 @@ class Store(Protocol):
     ) -> Opened:
         """Claim the conversation (made on first use with `mode`; the first that is `drawn` it keeps for life), store
         the user's message, read what the turn needs. Raises `ConversationBusy` while another worker holds it. A turn
-        with the same key that was answered before comes back as `Opened.answered`, with nothing claimed or written."""
+        with the same key that was answered before comes back as `Opened.answered`, with nothing claimed or written; so
+        does a colleague's decision on an approval that does not wait any more, with a result that is `late`."""
         ...
 
     async def renew(self, incoming: Incoming, token: str, lease_seconds: float) -> None: ...

@@ -1043,6 +1043,8 @@ class TurnResult:
     """What the numbers in brackets of the reply stand for."""
     lost: bool = False
     """What the turn came to is written down nowhere and nothing was changed: the message has to be sent again."""
+    late: bool = False
+    """A colleague's decision on what was decided before: no turn was begun, and nothing is written down."""
 
     def to_json(self) -> TurnJson:
         return {

@@ -72,17 +72,27 @@ async def test_what_a_colleague_approves_runs_once_and_the_user_is_told(bank):
 
 
 async def test_what_a_colleague_decides_is_in_the_log_as_soon_as_it_is_recorded(bank):
-    """Whoever runs the turn: the line comes with the record itself. Who is too late settles nothing, and is in it too."""
+    """Whoever runs the turn: the line comes with the record itself. Who is too late settles nothing, and is not in it."""
     intent = await waiting(bank)
     done = await decide(bank, intent, "approve")
+    said = await bank.messages()
     late = await decide(bank, intent, "deny", by="eli")
+    assert (late.late, late.outcome, await bank.messages()) == (True, "asked", said)
     store = (await bank.agent.open()).ports.store
     logged = {row.operator: row for row in await store.tx(action_log.list_actions, subject=intent)}
-    assert logged.keys() == {"dora", "eli"}
+    assert logged.keys() == {"dora"}
     assert (logged["dora"].action, logged["dora"].tenant) == ("approve", bank.agent.tenant.id)
     assert logged["dora"].detail == {"tool": "wire", "outcome": "acted", "turn": done.turn}
-    assert (logged["eli"].action, logged["eli"].detail["outcome"]) == ("deny", late.outcome)
     assert (await store.tx(get_approval, None, intent)).settled_by == "dora"
+
+
+async def test_a_change_that_the_rules_hold_is_in_the_log_as_refused(bank):
+    intent = await waiting(bank)
+    turn = await decide(bank, intent, "edit", arguments={"account": "DE77", "amount": 5000})
+    assert (turn.outcome, turn.pending, bank.sent) == ("blocked", None, [])
+    store = (await bank.agent.open()).ports.store
+    (logged,) = await store.tx(action_log.list_actions, subject=intent)
+    assert (logged.action, logged.result) == ("edit", "refused")
 
 
 async def test_what_users_decide_for_themselves_is_not_in_the_log(chat):

@@ -91,9 +91,10 @@ def _decide(
     approval_id: str, decision: Literal["approve", "deny", "edit"], arguments: JsonObject, target: StoreTarget
 ) -> None:
     from circumspect.approvers import COMMAND_LINE, WHO_MAY
+    from circumspect.errors import ConfigError
     from circumspect.reasons import ReasonCode
     from circumspect.server.known_tools import find_deciding_setup
-    from circumspect.server.stores.approvals import get_approval
+    from circumspect.server.stores.approvals import describe_end, get_approval
     from circumspect.stores.people import settle_approvals
     from circumspect.values import Incoming, PersonDecision, TurnId
 
@@ -112,6 +113,9 @@ def _decide(
         )
         result = await services.turns.take(incoming, setup)
         now = services.clock.now()
+        if ReasonCode.PENDING_INTENT_MISSING in result.reason_codes:
+            ended = await services.store.tx(get_approval, None, approval_id)
+            raise ConfigError(describe_end(ended, now), fix=f"Look at it: circumspect approvals show {approval_id}")
         await services.store.tx(settle_approvals, waiting.tenant, waiting.conversation, who, now)
         return result
 

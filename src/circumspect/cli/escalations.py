@@ -65,7 +65,10 @@ def resolve(escalation_id: str, outcome: ToldOutcome | None, target: StoreTarget
     who, now, id_ = f"{COMMAND_LINE}{login()}", SystemClock().now(), RandomIds().new("log")
 
     def body(connection: sa.Connection) -> EscalationRow:
+        before = people.get_escalation(connection, None, escalation_id)
         row = people.resolve(connection, None, escalation_id, who, now, outcome)
+        if before.state == "resolved":
+            return row  # by the same person, who has said so before
         log_action(
             connection,
             id=id_,

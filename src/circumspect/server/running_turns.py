@@ -136,6 +136,8 @@ class Turns:
         trial = await self._experimenting.begin(incoming, setup) if self._experimenting and not rehearsed else None
         result = await (trial.run(_turn, listener) if trial else _turn(incoming, setup, listener))
         seconds = perf_counter() - began
+        if result.late:
+            return result
         if result.turn == incoming.turn:
             self._metrics.turn(incoming.tenant, result, seconds)
         else:  # it was answered before, and counted then

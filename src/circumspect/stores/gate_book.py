@@ -126,7 +126,7 @@ def _enter(
     tail: bool,
     token: str,
 ) -> None:
-    opened = open_turn(connection, incoming, "adaptive", 0, token, LEASE_SECONDS)
+    opened = open_turn(connection, incoming, "adaptive", 0, token, LEASE_SECONDS, hears_late=True)
     where: dict[str, Any] = {"tenant": incoming.tenant, "conversation": incoming.conversation}
     questions = [codec.intent(row) for row in _ASKED.read(connection, {**where, "hash": call_hash})]
     spoke = run(connection, _SPOKE, where).fetchone()[0] if questions else None

@@ -94,6 +94,8 @@ def _check_approver(connection: sa.Connection, approval: IntentId, by: str) -> N
         raise ApproverRefused(f"The account of {name} is switched off.", fix=WHO_MAY)
     row = connection.execute(sa.select(intents).where(intents.c.id == approval)).one()
     check_approver(codec.intent(row), by)
+    # Now, and not when the call has ended: whoever comes meanwhile is told who it was.
+    connection.execute(sa.update(intents).where(intents.c.id == approval).values(settled_by=clean(by)))
 
 
 def finish_call(connection: sa.Connection, execution: Execution) -> bool:

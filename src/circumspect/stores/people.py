@@ -362,7 +362,7 @@ def resolve(
     still unknown, the escalation waits on, for whoever finds out."""
     row = _escalation_row(connection, tenants, id_)
     if row.state == "resolved":
-        if outcome and row.resolved_by != by:
+        if row.resolved_by != by:
             raise TakenByAnother(f"{row.resolved_by} has resolved this escalation.", fix="Look at it again.")
         return _escalation(row)
     if row.state == "taken" and row.taken_by != by:

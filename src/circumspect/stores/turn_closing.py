@@ -227,8 +227,22 @@ def _log(connection: sa.Connection, closing: Closing, decided: PersonDecision) -
         tenant=incoming.tenant,
         subject=decided.intent,
         detail={"tool": codec.intent(row).call.tool, "outcome": closing.result.outcome, "turn": incoming.turn},
-        result="refused" if ReasonCode.APPROVER_REFUSED in closing.result.reason_codes else "done",
+        result="done" if _is_carried_out(closing, decided, row.state) else "refused",
     )
+
+
+def _is_carried_out(closing: Closing, decided: PersonDecision, state: str) -> bool:
+    """Did what they decided come about? Not where it was not theirs to decide, where somebody else had decided, or
+    where the rules, asked again, held the call."""
+    if ReasonCode.PENDING_INTENT_MISSING in closing.result.reason_codes:
+        return False
+    match decided.decision:
+        case "approve":
+            return state not in ("pending", "denied", "superseded")
+        case "deny":
+            return state == "denied"
+        case "edit":
+            return closing.result.pending is not None
 
 
 def _common(closing: Closing) -> SqlValues:

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from circumspect.errors import ConversationBusy, NotYourConversation, StoreError
 from circumspect.journal import ButtonAnswerEvent, UserMessageEvent
+from circumspect.reasons import ReasonCode
 from circumspect.stores import codec, database_time
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, loads_object
 from circumspect.stores.lasting_files import require_room
@@ -31,6 +32,7 @@ from circumspect.values import (
     Opened,
     PersonDecision,
     TurnResult,
+    Usage,
 )
 
 SKEW_SECONDS = 600.0
@@ -127,7 +129,9 @@ def open_turn(
     lease_seconds: float,
     *,
     drawn: bool = False,
+    hears_late: bool = False,
 ) -> Opened:
+    """`hears_late`: a decision on what was decided before is a turn all the same, which says what became of it."""
     require_room(connection)
     check_identifiers(incoming.tenant, incoming.conversation, incoming.turn, incoming.key, incoming.person)
     now = epoch(incoming.at)
@@ -162,6 +166,9 @@ def open_turn(
             "Another worker is answering this conversation.", fix="Send the message again in a few seconds."
         )
     kept, was_drawn, language, next_seq, claimed_turn, intent, calls, paused_by, wishes, person = claimed
+    if earlier is None and not hears_late and _is_late(connection, incoming, turn):
+        roll_back(connection)
+        return _open_answered(_make_late_result(incoming, kept), token)
     if drawn and not was_drawn:
         run(connection, _DRAW, {**turn, "mode": mode})
     else:
@@ -253,10 +260,26 @@ def _not_theirs() -> NotYourConversation:
 
 
 def _decides_as_colleague(connection: sa.Connection, incoming: Incoming, turn: SqlValues) -> bool:
+    return _find_approval(connection, incoming, turn) is not None
+
+
+def _is_late(connection: sa.Connection, incoming: Incoming, turn: SqlValues) -> bool:
+    """Asked while the conversation is held, so that nobody else decides before this turn has."""
+    asked = _find_approval(connection, incoming, turn)
+    return asked is not None and asked.state != "pending"
+
+
+def _find_approval(connection: sa.Connection, incoming: Incoming, turn: SqlValues) -> Any:
+    """The row of the approval that a colleague decides on; None where this is no such decision."""
     if not isinstance(incoming.errand, PersonDecision):
-        return False
+        return None
     asked = _INTENT.find(connection, {**turn, "intent": incoming.errand.intent})
-    return asked is not None and asked.kind == "approval"
+    return asked if asked is not None and asked.kind == "approval" else None
+
+
+def _make_late_result(incoming: Incoming, mode: Mode) -> TurnResult:
+    missing = (ReasonCode.PENDING_INTENT_MISSING,)
+    return TurnResult(incoming.turn, incoming.conversation, "asked", "", missing, None, Usage(mode), late=True)
 
 
 def _open_answered(result: TurnResult, token: str) -> Opened:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from typing import Any
 
 import pytest
+from tests.patience import wait_until
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, eventually
 from tests.server.house import say
+from tests.server.test_decided_before import answered_elsewhere
 
 from circumspect.pipeline import run_turn
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
@@ -284,5 +287,47 @@ def test_a_decision_on_something_else_than_was_shown_is_refused(house: ConsoleHo
     with house.visitor("root") as late:
         answer = late.post(f"/approvals/{approval}/approve", data={"hash": hash_}, headers=SAME)
         assert answer.status_code == 409
-        assert "noa has decided it meanwhile" in answer.text
+        assert "Already decided: denied by noa at " in answer.text
         assert "Exactly this was asked for" in answer.text
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "Already decided: "), ("he", "כבר הוכרע"), ("ru", "Уже решено")])
+def test_of_two_who_decide_at_once_the_second_is_told_who_was_first(
+    house: ConsoleHouse, language: str, said: str
+) -> None:
+    approval = proposed(house, "12347")
+    with house.visitor("noa") as noa, house.visitor("root") as root:
+        shown = noa.get(f"/v1/approvals/{approval}").json()
+        form = {"data": {"hash": shown["hash"]}, "headers": SAME}
+        talk = shown["conversation_id"]
+        with ThreadPoolExecutor(2) as pool:
+            with answered_elsewhere(house, talk):
+                for one in (noa, root):
+                    one.cookies.set("circumspect_language", language)
+                sent = [
+                    pool.submit(noa.post, f"/approvals/{approval}/approve", **form),
+                    pool.submit(root.post, f"/approvals/{approval}/deny", **form),
+                ]
+                wait_until(lambda: len(house.app.state.services.turns) == 2)
+            answers = {one.result().status_code: one.result() for one in sent}
+        assert answers.keys() == {303, 409}
+        late = unescape(answers[409].text)
+        assert said in late
+        assert (noa.get(f"/v1/approvals/{approval}").json()["settled_by"] or "nobody") in late
+        assert len(re.findall(f'"subject":"{approval}"', root.get("/v1/admin/log").text)) == 1
+        first = unescape(noa.get(answers[303].headers["location"]).text)
+        assert ("It ran, exactly as shown." in first) + ("Denied; nothing ran." in first) == (language == "en")
+
+
+def test_what_an_address_says_of_an_approval_is_not_believed(house: ConsoleHouse) -> None:
+    approval = proposed(house, "12347")
+    with house.visitor("noa") as visitor:
+        for outcome in ("acted", "answered"):
+            page = visitor.get(f"/approvals/{approval}?outcome={outcome}").text
+            assert 'class="notice good" role="status"' not in page, outcome
+        assert "Changed: this is the new call" not in visitor.get(f"/approvals/{approval}?outcome=asked").text
+        hash_ = visitor.get(f"/v1/approvals/{approval}").json()["hash"]
+        visitor.post(f"/approvals/{approval}/deny", data={"hash": hash_}, headers=SAME)
+        for outcome in ("acted", "asked", "blocked"):
+            page = visitor.get(f"/approvals/{approval}?outcome={outcome}").text
+            assert 'role="status">' not in page.split("<h1")[1].split("<h2")[0], outcome

@@ -8,6 +8,7 @@ transaction that records the decision.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import Query, Request
@@ -41,6 +42,7 @@ from circumspect.server.responses import (
 from circumspect.server.schemas.approvals import ApprovalShown, DecisionGiven, DecisionShown, Edit
 from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.stores import approvals
+from circumspect.server.stores.approvals import Approval
 from circumspect.server.streams import describe_lost_turn
 from circumspect.stores import people
 from circumspect.values import Incoming, JsonObject, TurnId, TurnResult
@@ -123,7 +125,7 @@ async def _decide(
     intent = row.intent
     add_log_context(tenant=intent.tenant)
     if intent.state != "pending" or intent.expires_at <= now:
-        raise HttpProblem(409, "settled", "This does not wait any more.", fix="Look at it again.")
+        raise _settled(row, now)
     if intent.hash != hash_:
         raise HttpProblem(409, "changed", "This is not what you were shown.", fix="Look at it again, then decide.")
     setup = await find_deciding_setup(services, intent)
@@ -141,9 +143,16 @@ async def _decide(
     if result.lost:
         return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
     _require_approver(result)
+    if ReasonCode.PENDING_INTENT_MISSING in result.reason_codes:  # somebody was quicker, since we looked
+        row = await services.store.tx(approvals.get_approval, seen, approval_id)
+        raise _settled(row, services.clock.now())
     await services.store.tx(people.settle_approvals, intent.tenant, intent.conversation, who.name, services.clock.now())
     after = await services.store.tx(approvals.get_approval, seen, approval_id)
     return to_response(DecisionShown(approval=ApprovalShown.at(after, services.clock.now()), turn=result.to_json()))
+
+
+def _settled(row: Approval, now: datetime) -> HttpProblem:
+    return HttpProblem(409, "settled", approvals.describe_end(row, now), fix="Look at it again.")
 
 
 def _require_approver(result: TurnResult) -> None:

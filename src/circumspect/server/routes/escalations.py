@@ -168,6 +168,8 @@ async def _act_and_log(
     def body(connection: sa.Connection) -> EscalationRow:
         row = people.get_escalation(connection, find_visible_tenants(who, None), escalation)
         act(connection, row)
+        if did == "resolve" and row.state == "resolved":
+            return row  # by the same person, who pressed twice
         change.log(connection, row.tenant, row.id, {"conversation": row.conversation, **(detail or {})})
         return people.get_escalation(connection, find_visible_tenants(who, None), escalation)
 

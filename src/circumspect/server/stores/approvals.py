@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -58,6 +58,25 @@ def get_approval(connection: sa.Connection, tenants: VisibleTenants, id_: str) -
 
 def _approval(row: Any) -> Approval:
     return Approval(codec.intent(row), row.settled_by, codec.moment_of(row.settled_at))
+
+
+_DID = {"consumed": "approved by", "denied": "denied by", "superseded": "changed by"}
+
+
+def describe_end(approval: Approval, now: datetime) -> str:
+    """What became of a call that does not wait any more, for whoever wanted to decide on it."""
+    intent, by, at = approval.intent, approval.settled_by, approval.settled_at
+    if intent.state == "pending":
+        waited = intent.expires_at <= now
+        return f"It waited until {_write(intent.expires_at)}." if waited else "It could not be decided on just now."
+    if by is None or at is None:
+        return "This does not wait any more."
+    did = _DID.get(intent.state)
+    return f"Already decided: {did} {by} at {_write(at)}." if did else f"Already decided by {by} at {_write(at)}."
+
+
+def _write(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 # --- clients that propose a call and come back for it ----------------------------------------------------------------

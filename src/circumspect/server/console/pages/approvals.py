@@ -125,13 +125,14 @@ async def _detail(
         return row, found, read_story(connection, found, debug=True), spec, fields
 
     row, found, story, spec, fields = await read(services, read_approval)
+    shown = ApprovalShown.at(row, services.clock.now())
     return page(
         request,
         who,
         "approvals/detail.html",
         status=status,
         live=f"conversation:{found.tenant}/{found.id}",
-        row=ApprovalShown.at(row, services.clock.now()),
+        row=shown,
         own=bool(find_hand(row.intent, who.operator.name)),
         spec=spec,
         fields=fields,
@@ -143,6 +144,7 @@ async def _detail(
         tenants=await tenants_of(request, who),
         now=services.clock.now(),
         outcome=outcome,
+        decided=_pick_sentence(outcome, shown),
         why=why,
         **await build_panel(request, who, "approval", id_),
         **{
@@ -150,6 +152,25 @@ async def _detail(
             "category": category,
         },
     )
+
+
+def _pick_sentence(outcome: str, row: ApprovalShown) -> str:
+    """The name of the words for what somebody has just decided; empty where what is stored says otherwise, since an
+    address is anybody's to write."""
+    match outcome, row.state:
+        case "acted", "consumed" | "collected":
+            return "decided-acted"
+        case "answered", "denied":
+            return "decided-denied"
+        case "answered", "consumed" | "collected":
+            return "decided-answered"
+        case "asked", "pending":
+            return "decided-asked" if row.edited_by else "decided-anew"
+        case "blocked", "pending":
+            return "decided-blocked"
+        case "escalated" | "failed", _:
+            return f"decided-{outcome}"
+    return ""
 
 
 @router.post("/approvals/{approval_id}/approve")

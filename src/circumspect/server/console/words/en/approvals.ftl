@@ -28,10 +28,17 @@ intent-expired = expired
 decided-acted = It ran, exactly as shown.
 decided-answered = Decided.
 decided-asked = Changed: this is the new call. Somebody else has to approve it.
+decided-anew = It is not quite what was asked about any more, so it is asked anew. Look at it as it is now.
 decided-escalated = It could not be settled and was handed to a person.
 decided-blocked = The rules do not allow it now; nothing ran.
 decided-failed = It failed; see the conversation for what happened.
-approval-late = { $who } has decided it meanwhile. This is how it stands now.
+approval-late = { $state ->
+    [consumed] Already decided: approved by { $who } at { $when }.
+    [denied] Already decided: denied by { $who } at { $when }.
+    [superseded] Already decided: changed by { $who } at { $when }. The changed call is asked about by itself.
+   *[other] Already decided by { $who } at { $when }.
+ }
+approval-gone = It does not wait any more. This is how it stands now.
 exactly-was = Exactly this was asked for
 approval-own = You proposed or changed this call, so somebody else has to approve it.
 left-open = left open

@@ -28,10 +28,17 @@ intent-expired = פג תוקף
 decided-acted = בוצע, בדיוק כפי שהוצג.
 decided-answered = הוחלט.
 decided-asked = שונה: זו הקריאה החדשה. מישהו אחר צריך לאשר אותה.
+decided-anew = זה כבר לא בדיוק מה שנשאל, ולכן השאלה נשאלת מחדש. בדקו את הקריאה כפי שהיא כעת.
 decided-escalated = לא ניתן היה להכריע, והעניין הועבר לאדם.
 decided-blocked = הכללים אינם מתירים זאת כעת; דבר לא בוצע.
 decided-failed = נכשל; ראו בשיחה מה קרה.
-approval-late = בינתיים התקבלה החלטה בידי { $who }. זה המצב כעת.
+approval-late = { $state ->
+    [consumed] כבר הוכרע: אושר על ידי { $who }, { $when }.
+    [denied] כבר הוכרע: נדחה על ידי { $who }, { $when }.
+    [superseded] כבר הוכרע: שונה על ידי { $who }, { $when }. הקריאה ששונתה ממתינה לאישור משלה.
+   *[other] כבר הוכרע על ידי { $who }, { $when }.
+ }
+approval-gone = זה כבר לא ממתין. זה המצב כעת.
 exactly-was = בדיוק זה התבקש
 approval-own = הצעת או שינית את הקריאה הזאת, לכן אדם אחר צריך לאשר אותה.
 left-open = נשאר פתוח
