@@ -30,8 +30,7 @@ from circumspect.knowledge.answer_terms import (
     read_words,
     share,
 )
-from circumspect.knowledge.answering import goes_on
-from circumspect.knowledge.asked_question import AskedQuestion, read_question
+from circumspect.knowledge.asked_question import AskedQuestion, goes_on, read_question
 from circumspect.knowledge.conflicts import is_tied, list_differing_terms, list_rates
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.stated_facts import list_facts

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from circumspect.knowledge.answer_terms import is_among, list_terms, read_words
-from circumspect.knowledge.asked_question import AskedQuestion, TimeEnd, stem_lines
+from circumspect.knowledge.asked_question import AskedQuestion, TimeEnd, goes_on, stem_lines
 from circumspect.knowledge.conflicts import ConflictEvidence, Quoted, find_clause, read_bound
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.person_names import list_person_names
@@ -30,8 +30,6 @@ _NEAR = 40
 """Characters beside a value in which its limits are said."""
 _SHORT = 12
 """Words of a sentence that only its title says the subject of."""
-_FIRST, _LAST = 3, 2
-"""Words in which a pronoun says that the sentence goes on about the same: "it opens", "after that"."""
 _A_YEAR = 8766.0
 """Hours, as durations are counted."""
 _LONG_CUE = 5
@@ -138,12 +136,6 @@ def _split_questions(text: str) -> Iterator[TextSpan]:
             yield TextSpan(start, span.end)
 
 
-def goes_on(text: str) -> bool:
-    """A pronoun says that it is about what the sentence before is about."""
-    told = words(text)
-    return any(stem_word(word) in _pronouns() for word in (*told[:_FIRST], *told[-_LAST:]))
-
-
 def _speaks_of_it(text: str, told: frozenset[str], title: frozenset[str], asked: AskedQuestion) -> bool:
     if any(is_among(one, told) for one in asked.subject):
         return True
@@ -189,10 +181,21 @@ def _keep_asked(
 
 def _score_clause(text: str, value: StatedValue, facts: Sequence[StatedValue], asked: AskedQuestion) -> int:
     start, end = find_clause(text, value)
+    told = [one for one in facts if one.kind == "weekday"]
+    # The day that begins the next line of a timetable is of that line.
+    rows = [one.start for one in told if value.end <= one.start < end and "\n" in text[value.end : one.start]]
+    end = min(rows, default=end)
     there = read_words(text[start:end])
     days = {one.amount for one in asked.stated if one.kind == "weekday"}
-    named = {one.amount for one in facts if one.kind == "weekday" and start <= one.start < end}
+    named = {one.amount for one in told if start <= one.start < end} or _list_days_before(value, facts)
     return sum(is_among(one, there) for one in asked.subject) + bool(days & named)
+
+
+def _list_days_before(value: StatedValue, facts: Sequence[StatedValue]) -> set[float]:
+    """The last weekdays that lead up to a value: "Sunday: 10:00", "On Sundays members pay 8 euros and guests 12"."""
+    before = [one for one in facts if one.kind == "weekday" and one.end <= value.start]
+    ends = [one.end for one in facts if one.kind == value.kind and before and one.end <= before[-1].start]
+    return {one.amount for one in before if one.start >= max(ends, default=0)}
 
 
 # --- what the words around a value make of it -----------------------------------------------------------------------
@@ -270,8 +273,3 @@ def _each() -> re.Pattern[str]:
 @cache
 def _roles() -> frozenset[str]:
     return stem_lines(one.conflicts.roles for one in packs())
-
-
-@cache
-def _pronouns() -> frozenset[str]:
-    return stem_lines(one.conflicts.pronouns for one in packs())

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from circumspect.knowledge.answering import Answering, is_enough, list_answering
-from circumspect.knowledge.asked_question import AskedQuestion, read_question
-from circumspect.knowledge.conflicts import Conflict, Quoted, find_conflicts
+from circumspect.knowledge.asked_question import AskedQuestion, find_asking, read_question
+from circumspect.knowledge.conflicts import Conflict, ConflictEvidence, Quoted, find_conflicts
 from circumspect.knowledge.differing_facts import is_difference
 from circumspect.knowledge.said_no import is_same_claim, says_no
 from circumspect.knowledge.stated_values import StatedValueKind
@@ -25,7 +25,7 @@ _COARSE: tuple[StatedValueKind, ...] = ("weekday", "month", "year")
 
 def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conflict]:
     """One for each pair of documents that give different answers, in the order of the passages."""
-    asked = read_question(question)
+    asked = read_question(find_asking(question))
     if not asked.subject:
         return []
     passages = list(passages)
@@ -66,4 +66,12 @@ def _list_others(
             continue
         if (one.left.document, one.right.document) in found or is_told_apart(left, right, one.kind, asked):
             continue
+        if not (_is_said(one.left, left, one.kind) and _is_said(one.right, right, one.kind)):
+            continue
         yield one
+
+
+def _is_said(evidence: ConflictEvidence, side: Answering, kind: StatedValueKind) -> bool:
+    """Of several values the one that answers, not that of another line of the timetable."""
+    said = [one.value.written for one in side.list_said(kind)]
+    return not said or evidence.value in said

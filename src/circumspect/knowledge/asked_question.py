@@ -18,6 +18,7 @@ from circumspect.knowledge.stated_values import StatedValue, StatedValueKind
 from circumspect.knowledge.terms import stem_word, words
 from circumspect.language.folding import fold
 from circumspect.language.pack import Lines, join_glued_and, join_words, packs
+from circumspect.language.sentences import split_sentences
 
 TimeEnd = Literal["", "begin", "end"]
 
@@ -50,6 +51,8 @@ _INSTEAD = {
 }
 """What is not meant where the first is asked for: "how much does it cost" begins like "how much"."""
 _LONGEST = 600
+_FIRST, _LAST = 3, 2
+"""Words in which a pronoun says that the sentence goes on about the same: "it opens", "after that"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,21 @@ def read_question(question: str) -> AskedQuestion:
     )
 
 
+def find_asking(message: str) -> str:
+    """What asks in a message that also greets and tells; all of it, where that goes on about what was told before."""
+    told = split_sentences(message[:_LONGEST])
+    asking = [one for one in told if one.endswith("?")]
+    if not asking or len(asking) == len(told) or any(map(goes_on, asking)):
+        return message
+    return " ".join(asking) if any(read_question(one).subject for one in asking) else message
+
+
+def goes_on(text: str) -> bool:
+    """A pronoun says that it is about what the sentence before is about."""
+    told = words(text)
+    return any(stem_word(word) in _pronouns() for word in (*told[:_FIRST], *told[-_LAST:]))
+
+
 def _list_required(folded: str) -> frozenset[str]:
     found = (next(iter(_list_in_order(hit["what"])), "") for hit in _conditions().finditer(folded))
     return frozenset(filter(None, found))
@@ -123,6 +141,11 @@ def _wants() -> dict[str, re.Pattern[str]]:
 
 def stem_lines(lists: Iterable[Lines]) -> frozenset[str]:
     return frozenset(stem_word(word) for lines in lists for line in lines for word in words(line))
+
+
+@cache
+def _pronouns() -> frozenset[str]:
+    return stem_lines(one.conflicts.pronouns for one in packs())
 
 
 @cache

@@ -14,8 +14,8 @@ from circumspect.knowledge.answer_terms import is_among
 from circumspect.knowledge.answering import Answering
 from circumspect.knowledge.asked_question import AskedQuestion, list_asking_terms, stem_lines
 from circumspect.knowledge.conflicts import is_other_case, list_differing_terms, list_general_terms, list_names
+from circumspect.knowledge.listed_cases import list_facts_of, read_said_of
 from circumspect.knowledge.said_no import says_no
-from circumspect.knowledge.stated_facts import without_facts
 from circumspect.knowledge.stated_values import StatedValue, StatedValueKind, is_same_value
 from circumspect.knowledge.terms import stem_word, stop_words, telling_words, words
 from circumspect.language.detection import find_language
@@ -27,7 +27,6 @@ _PLAIN_WORD = re.compile(r"[^\W\d_][\w-]+")
 _VARYING: frozenset[StatedValueKind] = frozenset(("time", "money", "percentage", "duration", "count", "yes or no"))
 """Kinds that are a rule on most days and something else on some."""
 _AMOUNTS: frozenset[StatedValueKind] = frozenset(("money", "percentage", "duration", "count", "measure", "range"))
-_ASIDE = re.compile(r"[,;]\s")
 _WHOLE: tuple[tuple[StatedValueKind, int], ...] = (("weekday", 7), ("month", 12))
 _NOUNS_HAVE_CAPITALS = "de"
 """In this language a capital makes no name."""
@@ -78,7 +77,7 @@ def _is_other_time(left: Answering, right: Answering, kind: StatedValueKind, ask
     for name, whole in _WHOLE:
         if kind == name or (kind == "date" and name == "month"):
             continue
-        here, there = (_list_before_asides(side, kind, name) for side in (left, right))
+        here, there = (_list_told(side, kind, name) for side in (left, right))
         here, there = (frozenset() if len(side) >= whole else side for side in (here, there))
         if (here and there and not here & there) or (bool(here) != bool(there) and kind in _VARYING):
             return True
@@ -127,18 +126,21 @@ def _list_title_terms(path: tuple[str, ...]) -> frozenset[str]:
 def _is_other_name(left: Answering, right: Answering, kind: StatedValueKind) -> bool:
     """Each has names of its own, in its titles or in the sentence. An amount with a name is of that case alone: what
     shipping costs, and what shipping to Norway does."""
-    if is_other_case(*(_list_capitals(side.path) for side in (left, right))):
+    if is_other_case(*(_list_capitals(side, side.path) for side in (left, right))):
         return True
     if kind in ("name", "place"):
         return False
     own = [
-        any(not is_among(stem_word(one), other.words) for one in _list_capitals((side.plain,)))
+        any(not is_among(stem_word(one), other.words) for one in _list_capitals(side, (side.plain,)))
         for side, other in ((left, right), (right, left))
     ]
     return any(own) if kind in ("money", "percentage", "duration") else all(own)
 
 
-def _list_capitals(texts: tuple[str, ...]) -> frozenset[str]:
+def _list_capitals(side: Answering, texts: tuple[str, ...]) -> frozenset[str]:
+    # Few words do not tell their language: the titles and the sentence together do.
+    if find_language(" ".join((*side.path, side.evidence.quote))) == _NOUNS_HAVE_CAPITALS:
+        return frozenset()
     found = frozenset[str]()
     for text in texts:
         small = stop_words(text)
@@ -146,8 +148,7 @@ def _list_capitals(texts: tuple[str, ...]) -> frozenset[str]:
         # "House Rules": where every word has a capital it says nothing.
         if len(telling) > 1 and all(word[0].isupper() for word in telling):
             continue
-        if find_language(text) != _NOUNS_HAVE_CAPITALS:
-            found |= frozenset(one for one in list_names((text,)) if stem_word(one) not in _title_words())
+        found |= frozenset(one for one in list_names((text,)) if stem_word(one) not in _title_words())
     return found
 
 
@@ -156,7 +157,7 @@ def _is_other_group(left: Answering, right: Answering, kind: StatedValueKind, as
     # A small word of this language may be a case in another: "man kann" is no man.
     small = [_general() | stop_words(side.evidence.quote) for side in (left, right)]
     told = [
-        [word for word in words(_leave_asides(side, kind)) if word not in small[at]]
+        [word for word in words(read_said_of(side, kind, _tells_case)) if word not in small[at]]
         for at, side in enumerate((left, right))
     ]
     own = [
@@ -187,22 +188,13 @@ def _is_other_group(left: Answering, right: Answering, kind: StatedValueKind, as
     return any(weak) if kind in _AMOUNTS else all(weak)
 
 
-def _leave_asides(side: Answering, kind: StatedValueKind) -> str:
-    """What is added behind the value says nothing of it: "call 555 0199, day and night"."""
-    end = _find_aside(side, kind)
-    return without_facts(side.evidence.quote[:end], (one for one in side.own_facts if one.end <= end))
+def _list_told(side: Answering, kind: StatedValueKind, wanted: StatedValueKind) -> frozenset[float]:
+    above = side.facts[len(side.own_facts) :]
+    return frozenset(one.amount for one in (*list_facts_of(side, kind, wanted), *above) if one.kind == wanted)
 
 
-def _find_aside(side: Answering, kind: StatedValueKind) -> int:
-    text = side.evidence.quote
-    last = max((one.value.end for one in side.list_said(kind)), default=len(text))
-    return next((hit.start() for hit in _ASIDE.finditer(text, last)), len(text))
-
-
-def _list_before_asides(side: Answering, kind: StatedValueKind, wanted: StatedValueKind) -> frozenset[float]:
-    end, own = _find_aside(side, kind), len(side.own_facts)
-    told = (*(one for one in side.own_facts if one.end <= end), *side.facts[own:])
-    return frozenset(one.amount for one in told if one.kind == wanted)
+def _tells_case(text: str) -> bool:
+    return any(stem_word(word) in _cases() for word in words(text))
 
 
 def _is_other_sort(left: Answering, right: Answering, asked: AskedQuestion) -> bool:
