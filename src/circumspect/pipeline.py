@@ -289,9 +289,7 @@ async def _draft_until_answered(turn: TurnSteps, gathered: Gathered) -> Reply:
                 if not claimed:
                     return turn.mark_doubt(endings.answer(drafted, denied, notes.ran, desk), drafted)
                 if not redrafts:
-                    return endings.correct_claim(
-                        claimed, await turn.list_earlier_calls(), notes.ran, desk, looked_up=turn.is_looked_up
-                    )
+                    return await turn.correct_claim(claimed)
                 redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
                 continue
         elif unasked := await turn.find_unasked(drafted):

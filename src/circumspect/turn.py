@@ -211,9 +211,13 @@ class TurnSteps:
         if not self.is_looked_up:
             return endings.answer_question(drafted, self.desk)
         if claimed := await self.find_false_claim(drafted.reply, gathered):
-            earlier = await self.list_earlier_calls()
-            return endings.correct_claim(claimed, earlier, self.notes.ran, self.desk, looked_up=True)
+            return await self.correct_claim(claimed)
         return Reply("answered", drafted.reply) if drafted.reply else self.give_up_answer()
+
+    async def correct_claim(self, claimed: UntrueSentence) -> Reply:
+        earlier, looked_up, hands_over = await self.list_earlier_calls(), self.is_looked_up, self.hands_over_failures
+        ran = self.notes.ran
+        return endings.correct_claim(claimed, earlier, ran, self.desk, looked_up=looked_up, hands_over=hands_over)
 
     def give_up_answer(self) -> Reply:
         self.notes.write(NoticeEvent("the model does not know"), ReasonCode.UNSURE_OF_ANSWER)
@@ -404,9 +408,14 @@ class TurnSteps:
         ran = {one.id for one in self.notes.ran}
         return [one for one in await self.list_calls() if one.id not in ran]
 
+    @property
+    def hands_over_failures(self) -> bool:
+        """A person answers for whatever the agent cannot, unless the tenant wants it otherwise."""
+        settings = self.understanding
+        return bool(settings and settings.decide) and self.profile.escalate_failures is not False
+
     def report_failure(self, key: str, reason: ReasonCode) -> Reply:
-        settings, chosen = self.understanding, self.profile.escalate_failures
-        if settings and settings.decide and chosen is not False:
+        if self.hands_over_failures:
             return endings.hand_over_failure(self.desk, reason, self.notes.ran)
         return endings.report_failure(self.desk, key, self.notes.ran)
 

@@ -135,6 +135,17 @@ async def test_passages_about_something_else_are_no_ground_for_an_answer(hotel):
     assert [request.purpose for request in chat.requests] == ["analyse"]
 
 
+async def test_an_answer_in_another_language_is_asked_for_again_and_then_a_person_answers(hotel):
+    strange = says("Das Schwimmbad kostet 8 Euro für jeden Besuch, und es öffnet um neun Uhr.")
+    chat = hotel(about("swimming pool"), strange, strange)
+    turn = await chat.user(PRICE).is_escalated(ReasonCode.WRONG_LANGUAGE)
+    assert [request.purpose for request in chat.requests] == ["analyse", "draft", "draft"]
+    assert "Schwimmbad" not in turn.reply
+    (handed,) = await escalations(chat)
+    assert (handed.reason, handed.summary) == (ReasonCode.WRONG_LANGUAGE, PRICE)
+    assert "8 euros a visit" in handed.suggestion
+
+
 async def test_a_model_that_does_not_know_hands_over(hotel):
     chat = hotel(about("swimming pool"), says("I could not find information about a sauna in our documents."))
     await chat.user("Is there a sauna beside the swimming pool?").is_escalated(ReasonCode.UNSURE_OF_ANSWER)

@@ -27,6 +27,7 @@ _LATIN = SCRIPTS["latin"]
 """The script of names, brands and product codes in every language."""
 _SURE = 0.8
 _FEW = 3
+_SHORT = 4
 """In so few words one small word tells the language; in more it may be a stranger's: "Die Lieferung kam nie an"."""
 
 
@@ -117,7 +118,7 @@ def _among(script: Script, words: Sequence[str], kept: Language | None) -> Langu
         return stays or sharing[0]
     plain = {code: sum(1 for word in words if _is_plain_word(word, code)) for code in sharing}
     first, second = sorted(sharing, key=plain.__getitem__, reverse=True)[:2]
-    if plain[first] - plain[second] > (len(words) > _FEW):
+    if plain[first] - plain[second] > (len(words) > _SHORT):
         return first
     scores = _score(" ".join(words).lower())
     best = max(sharing, key=lambda code: (scores.get(code, 0.0), code == stays))

@@ -400,11 +400,15 @@ def correct_claim(
     desk: ReplyContext,
     *,
     looked_up: bool = False,
+    hands_over: bool = False,
 ) -> Reply:
     """The model insists on something that is not so; the user hears what became of everything that was tried, in
-    earlier turns (`before`) and in this one. Who only asked (`looked_up`) hears that we do not know."""
+    earlier turns (`before`) and in this one. Who only asked (`looked_up`) hears that we do not know. With `hands_over`
+    a person answers for what the model cannot."""
     changed = _changes((*before, *ran))
     if claimed.reason == "language" and not _changes(ran):
+        if hands_over and not is_courtesy(desk):
+            return escalate(desk, ReasonCode.WRONG_LANGUAGE, desk.screened.incoming.text)
         return answer_ourselves(desk)
     if looked_up or (claimed.reason == "source" and not _changes(ran)):
         return say_not_known(desk)

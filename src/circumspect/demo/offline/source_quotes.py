@@ -13,8 +13,7 @@ from circumspect.demo.offline.lexicon import ParsedText
 from circumspect.demo.offline.quoting import SENTENCE_FITS, OfflineAnswer, quote_text, sentences_of
 from circumspect.demo.offline.request_view import RequestContents
 from circumspect.knowledge.answer_terms import read_words, share
-from circumspect.knowledge.asked_question import goes_on
-from circumspect.knowledge.asked_question import read_question
+from circumspect.knowledge.asked_question import goes_on, read_question
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.stated_facts import list_facts
 from circumspect.knowledge.stated_values import StatedValueKind
