@@ -266,6 +266,14 @@ async def test_a_garbled_answer_is_asked_for_again_and_three_end_it(shelf: Shelf
     model = ScriptedModel([ModelGarbled("no")] * 5)
     result = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model, fallback=False))
     assert (result.reason_code, len(model.requests)) == (ReasonCode.MODEL_FAILED, 3)
+    assert result.usage_json()["model_calls"] == 3
+
+
+async def test_a_call_that_was_not_read_is_counted_whatever_is_known_of_its_cost(shelf: Shelf) -> None:
+    garbled = ModelGarbled("The arguments cannot be used.")
+    result, model = await run(shelf, reply(call("facts_get", field="claim")), garbled, garbled, reply(finish()))
+    assert (result.status, len(model.requests)) == ("MET", 4)
+    assert result.usage_json()["model_calls"] == 4
 
 
 async def test_a_filtered_answer_is_uncertain(shelf: Shelf) -> None:

@@ -26,7 +26,7 @@ from circumspect.review.objections import keep_bearing, list_objections
 from circumspect.review.outline import Summaries
 from circumspect.review.review_tools import SPECS, Refusal, ReviewTools, ToolAnswer, enforce, proposal_of, render_note
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Criterion, CriterionResult, ReviewCase, TraceStep
+from circumspect.review.values import Criterion, CriterionResult, ReviewCase, TraceStep, read_spent
 from circumspect.review.verdict import FLOOR, check, rule
 from circumspect.values import ChatMessage, ModelReply, ModelRequest, ModelUsage, ToolCall
 
@@ -130,7 +130,7 @@ class _Work:
                 too_often, is_there = self._too_often("garbled"), isinstance(problem, CallGarbled)
                 if too_often and not is_there:
                     raise
-                self.journal.add_usage(*([problem.usage] if problem.usage else []))
+                self.journal.add_usage(read_spent(problem, self.model.name))
                 if too_often:
                     return self.stop(ReasonCode.LOOP_DETECTED, f"Again and again: {problem.problem}")
                 reason = None if is_there else ReasonCode.MODEL_FAILED

@@ -21,6 +21,7 @@ from circumspect.ports import Model
 from circumspect.private_files import make_folder, write
 from circumspect.prompts import prompt
 from circumspect.review.shelf import Shelf, mark_section
+from circumspect.review.values import read_spent
 from circumspect.values import ChatMessage, ModelRequest, ModelUsage
 
 AT_ONCE = 60
@@ -118,8 +119,7 @@ async def summarise(
             told = {one["id"]: " ".join(one["summary"].split()) for one in said}
             made |= {one.id: told[mark_section(one)] for one in batch if told.get(mark_section(one))}
     except ModelError as problem:
-        if problem.usage:
-            calls.append(problem.usage)
+        calls.append(read_spent(problem, model.name))
         return made, tuple(calls)
     except (ValueError, TypeError, KeyError, AttributeError):
         return made, tuple(calls)
@@ -163,8 +163,7 @@ async def pick(query: str, shelf: Shelf, summaries: Mapping[str, Summaries], mod
             leaves = [pair for pair in chosen if not pair[1].children]
             chosen = [*leaves, *await _choose(query, deeper, summaries, model, calls)] or chosen
     except ModelError as problem:
-        if problem.usage:
-            calls.append(problem.usage)
+        calls.append(read_spent(problem, model.name))
         return Picked((), tuple(calls), problem.code)
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         return Picked((), tuple(calls), type(problem).__name__)

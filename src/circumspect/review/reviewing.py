@@ -21,7 +21,15 @@ from circumspect.review.controller import ReviewJournal, ReviewLimits, react
 from circumspect.review.heuristic import find_passages, heuristic
 from circumspect.review.outline import MemoryCache, Summaries, SummaryCache, leading, summarise
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Citation, ControllerName, Criterion, CriterionResult, ReviewCase, TraceStep
+from circumspect.review.values import (
+    Citation,
+    ControllerName,
+    Criterion,
+    CriterionResult,
+    ReviewCase,
+    TraceStep,
+    read_spent,
+)
 from circumspect.review.verdict import FLOOR
 from circumspect.values import ModelUsage
 
@@ -113,7 +121,7 @@ async def review(
             words=reviewing.words, journal=journal, stream=reviewing.stream,
         )  # fmt: skip
     except ModelError as problem:
-        journal.add_usage(*([problem.usage] if problem.usage else []))
+        journal.add_usage(read_spent(problem, reviewing.model.name))
         journal.write(TraceStep("notice", f"{problem.code}: {problem.problem}", reason=ReasonCode.MODEL_FAILED))
         passages = find_passages(criterion, shelf, journal.write) if reviewing.fallback else ()
         cited = tuple(one.citation for one in passages)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from circumspect.errors import ModelError
 from circumspect.hashing import digest
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json, ModelUsage
@@ -22,6 +23,11 @@ StepKind = Literal["thought", "action", "observation", "notice"]
 
 SHOWN = 500
 """A longer text is shortened where a trace is shown; the store has it whole."""
+
+
+def read_spent(problem: ModelError, model: str) -> ModelUsage:
+    """What a call that failed has cost; one of which nothing is known was made all the same."""
+    return problem.usage or ModelUsage(model)
 
 
 # --- what is reviewed -----------------------------------------------------------------------------------------------
