@@ -76,6 +76,21 @@ def test_different_answers_to_one_question_are_a_conflict(question, left, right)
     assert found.right.quote in right
 
 
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("How many people fit into the small hall?", "people small hall"),
+        ("Сколько стоит прокат лодки?", "Прокат лодки"),
+        ("כמה עולה השכרת סירה?", "השכרת סירה"),
+        ("Was kostet der Verleih eines Bootes?", "Verleih Bootes"),
+    ],
+)
+def test_what_a_conflict_is_about_is_said_in_words_as_they_are_written(question, subject):
+    left, right = next(row[1:] for row in CONFLICTS if row[0] == question)
+    (found,) = find_asked_conflicts(question, pieces(left, right))
+    assert found.subject == subject
+
+
 @pytest.mark.parametrize(("question", "left", "right"), NONE)
 def test_what_something_explains_or_nobody_asked_is_none(question, left, right):
     assert find_asked_conflicts(question, pieces(left, right)) == []

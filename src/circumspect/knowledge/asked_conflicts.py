@@ -13,7 +13,7 @@ from itertools import combinations
 
 from circumspect.knowledge.answering import Answering, is_enough, list_answering
 from circumspect.knowledge.asked_question import AskedQuestion, find_asking, read_question
-from circumspect.knowledge.conflicts import Conflict, ConflictEvidence, Quoted, find_conflicts
+from circumspect.knowledge.conflicts import Conflict, ConflictEvidence, Quoted, find_conflicts, list_written
 from circumspect.knowledge.differing_facts import is_difference
 from circumspect.knowledge.said_no import is_same_claim, says_no
 from circumspect.knowledge.stated_values import StatedValueKind
@@ -37,7 +37,8 @@ def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conf
             continue
         kind = _find_difference(left, right, asked)
         if kind and not is_told_apart(left, right, kind, asked):
-            subject = " ".join(sorted(left.terms & right.terms)) or " ".join(sorted(asked.subject))
+            shared, quotes = left.terms & right.terms, (left.evidence.quote, right.evidence.quote)
+            subject = list_written(shared, *quotes) or list_written(asked.subject, question)
             found[pair] = Conflict(kind, subject, left.show(kind), right.show(kind))
     return [*found.values(), *_list_others(passages, answering, asked, found)]
 

@@ -19,6 +19,7 @@ from circumspect.knowledge.passages import cut, sentences
 from circumspect.knowledge.stated_values import StatedValue, StatedValueKind, values
 from circumspect.knowledge.terms import stem_word, telling_words, words
 from circumspect.knowledge.tree import KnowledgeDocument, TextSpan
+from circumspect.language.folding import INNER_MARKS
 from circumspect.language.pack import Lines, join_words, packs
 
 
@@ -151,6 +152,7 @@ def _patterns() -> _ClaimPatterns:
     )
 
 
+_WRITTEN = re.compile(rf"[^\W\d_][\w{INNER_MARKS}-]*")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _TITLE_WORD = re.compile(r"(?<=[^\s.!?:|]) ([^\W\d_][\w-]+)")
 _NAME = re.compile(r"(?<=[^\s.!?:|«\"(])\s[«\"(]?([^\W\d_][\w-]+)")
@@ -399,5 +401,13 @@ def _is_explained(left: _Claim, right: _Claim) -> bool:
 
 def _subject(left: _Claim, right: _Claim) -> str:
     shared = (left.near | left.title) & (right.near | right.title)
-    said = [word for word in words(left.evidence.quote) if stem_word(word) in shared]
-    return " ".join(dict.fromkeys(said)) or " ".join(sorted(shared))
+    return list_written(shared, left.evidence.quote) or " ".join(sorted(shared))
+
+
+def list_written(terms: frozenset[str], *texts: str) -> str:
+    """Reduced words as the first of the texts that has any of them writes them, for a person to read."""
+    for text in texts:
+        said = (token for token in _WRITTEN.findall(text) if any(stem_word(word) in terms for word in words(token)))
+        if told := " ".join(dict.fromkeys(said)):
+            return told
+    return ""

@@ -303,7 +303,8 @@ class _Quoted:
 
 def _describe_conflict(conflict: Conflict) -> str:
     left, right = conflict.left, conflict.right
-    return f"{conflict.subject}: “{left.quote}” ({left.document}) against “{right.quote}” ({right.document})"
+    # With no word of ours: the documents, and whoever reads this, have a language of their own.
+    return f"{conflict.subject}: “{left.quote}” ({left.document}) ≠ “{right.quote}” ({right.document})"
 
 
 def _conflict_event(conflict: Conflict) -> ConflictEvent:
