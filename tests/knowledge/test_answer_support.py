@@ -79,3 +79,43 @@ def test_a_number_behind_the_name_of_a_place_is_its_name() -> None:
 def test_working_days_are_a_length_of_time() -> None:
     assert [one.kind for one in list_facts("within 10 working days")] == ["duration"]
     assert "duration" in read_question("How soon do I get it back?").kinds
+
+
+OTHER_TIME = [
+    ("Сколько стоит аренда зала на весь день?", "Аренда зала стоит 2000 рублей за час.", "Аренда зала стоит 2000 рублей за час. [1]"),
+    ("Сколько стоит аренда велосипеда на день?", "Аренда велосипеда стоит 200 рублей в час.", "Аренда велосипеда стоит 200 рублей. [1]"),
+    ("How much is the boat for a whole day?", "The boat costs 20 euros an hour.", "The boat costs 20 euros an hour. [1]"),
+    ("What does the boat cost per day?", "The boat costs 20 euros per hour.", "The boat costs 20 euros. [1]"),
+    ("What does the hall cost per week?", "The hall costs 90 euros a day.", "The hall costs 90 euros. [1]"),
+    ("What does parking cost per month?", "Parking costs 4 euros per day.", "Parking costs 4 euros. [1]"),
+    ("How much is the boat for an hour?", "The boat costs 60 euros a day.", "The boat costs 60 euros a day. [1]"),
+    ("Was kostet das Boot pro Tag?", "Das Boot kostet 20 Euro pro Stunde.", "Das Boot kostet 20 Euro. [1]"),
+    ("כמה עולה הסירה ליום שלם?", "הסירה עולה 80 ₪ לשעה.", "הסירה עולה 80 ₪. [1]"),
+    ("כמה עולה הסירה ליום?", "הסירה עולה 80 ₪ לשעה.", "הסירה עולה 80 ₪ לשעה. [1]"),
+    ("What does a bed cost per night?", "A bed costs 300 euros a month.", "A bed costs 300 euros a month. [1]"),
+]  # fmt: skip
+SAME_TIME = [
+    ("How much is the boat for a whole day?", "The boat costs 20 euros an hour and 90 euros a day.", "The boat costs 90 euros a day. [1]"),
+    ("How much is the boat?", "The boat costs 20 euros an hour.", "The boat costs 20 euros an hour. [1]"),
+    ("What does the boat cost per day?", "The boat costs 90 euros.", "The boat costs 90 euros. [1]"),
+    ("What does the boat cost per day?", "Per day the boat costs 90 euros.", "The boat costs 90 euros. [1]"),
+    ("Was kostet das Boot pro Tag?", "Das Boot kostet 20 Euro pro Stunde und 90 Euro pro Tag.", "Das Boot kostet 90 Euro pro Tag. [1]"),
+    ("כמה עולה הסירה ליום?", "הסירה עולה 80 ₪ לשעה, 400 ₪ ליום.", "הסירה עולה 400 ₪ ליום. [1]"),
+    ("What does the gym cost per month?", "The gym costs 30 euros a month per person.", "The gym costs 30 euros a month per person. [1]"),
+    ("What does the gym cost per month?", "The gym costs 360 euros a year, payable monthly: 30 euros a month.", "The gym costs 30 euros a month. [1]"),
+    ("What does delivery on the same day cost?", "Delivery on the same day costs 9 euros per kilo.", "Delivery on the same day costs 9 euros per kilo. [1]"),
+    ("How much do you charge per hour on Sundays?", "On Sundays we charge 60 euros per hour.", "On Sundays we charge 60 euros per hour. [1]"),
+    ("How much is a day pass per person?", "A day pass costs 12 euros per person.", "A day pass costs 12 euros per person. [1]"),
+    ("How much is a day ticket?", "A day ticket costs 12 euros per person.", "A day ticket costs 12 euros per person. [1]"),
+    ("How many hours a day is the course?", "The course is 4 hours a day.", "The course is 4 hours a day. [1]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "source", "answer"), OTHER_TIME)
+def test_an_amount_for_another_time_is_no_answer(asked, source, answer):
+    assert find_unsupported(answer, AtHand({1: f"Prices\n\n{source}"}, asked=asked, said=asked, looked_up=True))
+
+
+@pytest.mark.parametrize(("asked", "source", "answer"), SAME_TIME)
+def test_an_amount_for_the_time_that_was_asked_for_or_for_none_is_one(asked, source, answer):
+    assert not find_unsupported(answer, AtHand({1: f"Boats\n\n{source}"}, asked=asked, said=asked, looked_up=True))

@@ -33,6 +33,7 @@ from circumspect.knowledge.answer_terms import (
 from circumspect.knowledge.asked_question import AskedQuestion, goes_on, read_question
 from circumspect.knowledge.conflicts import is_tied, list_differing_terms, list_rates
 from circumspect.knowledge.passages import sentences
+from circumspect.knowledge.rates import list_asked_times, read_time
 from circumspect.knowledge.stated_facts import list_facts
 from circumspect.knowledge.stated_values import StatedValue, is_same_value, values
 from circumspect.knowledge.terms import stem_word
@@ -217,6 +218,8 @@ def _find_unfounded(stated: list[str], at_hand: AtHand) -> tuple[str, ...]:
     about = [one for at, one in enumerate(stated) if at == 0 or list_cited(one) or list_terms(one) & asked]
     if _lacks_amount(about, at_hand.asked):
         return tuple(about)
+    if other_time := [one for one in about if _is_for_other_time(one, at_hand)]:
+        return tuple(other_time)
     if _is_in_other_language(stated, at_hand):
         return ()
     for one in about:
@@ -233,6 +236,20 @@ def _find_unfounded(stated: list[str], at_hand: AtHand) -> tuple[str, ...]:
     # A bare yes says what the question says.
     said = said if len(said) >= _FEW else said | asked
     return tuple(about) if said and share(said, read_words(ground)) < _ENOUGH else ()
+
+
+def _is_for_other_time(sentence: str, at_hand: AtHand) -> bool:
+    """What a day costs was asked, and every place that has this amount says that it is for an hour."""
+    asked = list_asked_times(at_hand.asked)
+    if not asked:
+        return False
+    said = [one for one in values(_CITED.sub(" ", sentence)) if one.kind == "money"]
+    told = [
+        [read_time(ground, one) for one in values(ground) if is_same_value(one, figure)]
+        for figure in said
+        for ground in ["\n".join(_list_grounds(sentence, at_hand))]
+    ]
+    return bool(told) and all(times and all(one and one not in asked for one in times) for times in told)
 
 
 def _stands_together(sentence: str, asked: frozenset[str], at_hand: AtHand) -> bool:

@@ -16,12 +16,13 @@ from circumspect.knowledge.asked_question import AskedQuestion, TimeEnd, goes_on
 from circumspect.knowledge.conflicts import ConflictEvidence, Quoted, find_clause, read_bound
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.person_names import list_person_names
+from circumspect.knowledge.rates import read_rate
 from circumspect.knowledge.stated_facts import list_facts, without_facts
 from circumspect.knowledge.stated_values import StatedValue, StatedValueKind
 from circumspect.knowledge.terms import stem_word, words
 from circumspect.knowledge.tree import TextSpan
 from circumspect.language.folding import fold
-from circumspect.language.pack import join_patterns, join_words, packs
+from circumspect.language.pack import join_words, packs
 
 _QUESTION = re.compile(r"\?[\"'”»)*_]*\s+")
 _LONGEST = 1000
@@ -155,7 +156,9 @@ def _read_said(text: str, facts: Sequence[StatedValue], asked: AskedQuestion) ->
         alike = [one for one in facts if one.kind == kind]
         for one in _keep_asked(text, alike, facts, asked):
             value = _read_age(one) if asked.of_age else one
-            yield SaidValue(value, _read_end(text, one, facts), _read_bound(text, one), _read_per(text, one, asked))
+            yield SaidValue(
+                value, _read_end(text, one, facts), _read_bound(text, one), read_rate(text, one, asked.words)
+            )
 
 
 def _read_age(value: StatedValue) -> StatedValue:
@@ -225,19 +228,6 @@ def _read_bound(text: str, value: StatedValue) -> str:
     return read_bound(text[max(0, value.start - _NEAR) : value.start], text[value.end : value.end + _NEAR])
 
 
-def _read_per(text: str, value: StatedValue, asked: AskedQuestion) -> str:
-    hit = _per().match(text[value.end : value.end + _NEAR])
-    if hit is None or hit.lastgroup is None:
-        # "One visit: 9 euros", unless it was asked what a visit costs.
-        before = (one["other"] for one in _each().finditer(text[: value.start]))
-        return next((_cut(one) for one in before if not is_among(stem_word(one.casefold()), asked.words)), "")
-    return hit.lastgroup if hit.lastgroup != "other" else _cut(hit["other"])
-
-
-def _cut(noun: str) -> str:
-    return stem_word(noun.casefold())[:4]
-
-
 @cache
 def _through() -> re.Pattern[str]:
     said = join_words(one.conflicts.range for one in packs())
@@ -250,24 +240,6 @@ def _cues() -> dict[TimeEnd, re.Pattern[str]]:
         "begin": re.compile(rf"(?<!\w){join_words(one.conflicts.begins for one in packs())}(?!\w)"),
         "end": re.compile(rf"(?<!\w){join_words(one.conflicts.ends for one in packs())}(?!\w)"),
     }
-
-
-@cache
-def _per() -> re.Pattern[str]:
-    told = [one.conflicts for one in packs()]
-    units = (
-        f"(?P<{name}>{join_words(one.values.unit[name] for one in packs())})"
-        for name in ("hours", "days", "weeks", "months", "years", "minutes")
-    )
-    what = join_patterns((*units, f"(?P<other>{join_words(one.per_what for one in told)})"))
-    return re.compile(rf"\s*(?:/|{join_words(one.per for one in told)})\s*-?{what}(?!\w)", re.IGNORECASE)
-
-
-@cache
-def _each() -> re.Pattern[str]:
-    told = [one.conflicts for one in packs()]
-    each = join_words(one.each for one in told)
-    return re.compile(rf"(?<!\w){each}\s(?P<other>{join_words(one.per_what for one in told)})(?!\w)", re.IGNORECASE)
 
 
 @cache

@@ -447,6 +447,9 @@ class ConflictWords:
     honorific: Lines
     per: Lines
     """Between an amount and what it is for: 5 euros per person."""
+    whole: Lines
+    """Before a unit of time: the whole day, one hour."""
+    nights: Lines
     per_what: Lines
     each: Lines
     """Before that, where it stands before the amount: one visit, 9 euros."""
