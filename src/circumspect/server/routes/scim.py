@@ -7,7 +7,7 @@ as well. Nobody gets a password here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -64,6 +64,14 @@ def _answer(value: object, status: int = 200, headers: Mapping[str, str] | None 
     return Response(encode_json(value), status, headers, media_type=SCIM)
 
 
+def _answer_list(
+    every: Iterable[dict[str, Any]], filter_: str | None, start: int, count: int, wanted: str, left_out: str
+) -> Response:
+    """A page of those that the filter lets through, each with the attributes that are asked for."""
+    found = [pick(one, wanted, left_out) for one in every if matches(filter_, one)]
+    return _answer(show_page(found, start, min(count, 200)))
+
+
 # --- users ----------------------------------------------------------------------------------------------------------
 
 
@@ -79,8 +87,7 @@ async def list_provisioned_users(
 ) -> Response:
     """The tenant's operators, by name."""
     found = await services_of(request).store.tx(provisioning.list_provisioned, who.tenant)
-    shown = [pick(one, wanted, left_out) for one in map(show_user, found) if matches(filter_, one)]
-    return _answer(show_page(shown, start, min(count, 200)))
+    return _answer_list(map(show_user, found), filter_, start, count, wanted, left_out)
 
 
 @router.post("/scim/v2/Users", **_describe(400, 409, status=201))
@@ -198,9 +205,7 @@ async def list_role_groups(
 ) -> Response:
     """The roles, with who has them."""
     found = await services_of(request).store.tx(provisioning.list_provisioned, who.tenant)
-    shown = [show_group(role, found) for role in ROLES]
-    groups = [pick(one, wanted, left_out) for one in shown if matches(filter_, one)]
-    return _answer(show_page(groups, start, min(count, 200)))
+    return _answer_list((show_group(role, found) for role in ROLES), filter_, start, count, wanted, left_out)
 
 
 @router.post("/scim/v2/Groups", **_describe(400, 409, status=201))
