@@ -30,7 +30,7 @@ marks-held =
     }
 marks-built-in = The rule holds for every tool; this is where the file speaks of it.
 marks-none = Nothing was held.
-fate-name-done = asked first, then done
+fate-name-done = asked first, then run
 fate-name-refused = the user or a colleague said no
 fate-name-denied = denied by a rule
 fate-name-corrected = corrected
