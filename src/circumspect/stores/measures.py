@@ -25,7 +25,7 @@ _CODES: dict[str, str] = {ReasonCode.APOLOGY_LOOP: "apology_loops", ReasonCode.S
 
 @dataclass(frozen=True, slots=True)
 class TenantMeasures:
-    """`period` is a month (`YYYY-MM`, UTC)."""
+    """`period` is a month (`YYYY-MM`, UTC), or empty for all time."""
 
     tenant: TenantId
     period: str
@@ -42,9 +42,10 @@ class TenantMeasures:
 
 
 def list_measures(connection: sa.Connection, seen: frozenset[TenantId] | None, period: str) -> Sequence[TenantMeasures]:
-    """Of those in `seen`, or of all, of whom there is anything to say; by id. Thumbs are those for turns."""
-    first = datetime.strptime(period, "%Y-%m").replace(tzinfo=UTC)
-    until = (first + timedelta(days=32)).replace(day=1)
+    """Of those in `seen`, or of all, of whom there is anything to say; by id. Thumbs are those for turns. With no
+    period they are those of all time."""
+    first = datetime.strptime(period or "1970-01", "%Y-%m").replace(tzinfo=UTC)
+    until = (first + timedelta(days=32)).replace(day=1) if period else datetime.max.replace(tzinfo=UTC)
     thumbs = (
         sa.select(labels.c.tenant, labels.c.kind, sa.func.count())
         .where(

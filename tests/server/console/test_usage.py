@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.server.console.building import Browsing, ConsoleHouse, overflow, serious
+from tests.server.console.test_numbers import ask
 
 from circumspect.reasons import ReasonCode
 from circumspect.server.console.i18n import Translator
@@ -42,6 +43,40 @@ def test_months_are_one_click_away(house: ConsoleHouse) -> None:
         ]
         assert f"period={now:%Y-%m}" in chips[0][0]
         assert 'aria-current="true">This month' in visitor.get(chips[0][0].replace("&amp;", "&")).text
+
+
+def test_how_content_users_were_is_said_of_the_time_that_is_chosen(house: ConsoleHouse) -> None:
+    now = house.app.state.services.clock.now()
+
+    def add(connection: sa.Connection) -> None:
+        for id_, at in (("new", now), ("old", now - timedelta(days=400)), ("older", now - timedelta(days=800))):
+            row = LabelRow(
+                TenantId("shop-ru"),
+                id_,
+                f"c-{id_}",
+                None,
+                "thumbs_up",
+                None,
+                None,
+                None,
+                None,
+                "train",
+                "x",
+                at.timestamp(),
+            )
+            labels.put(connection, row)
+
+    house.stored(lambda store: store.tx(add))
+    ups = "SELECT count(*) FROM labels WHERE kind = 'thumbs_up' AND tenant = 'shop-ru'"
+    of_month = f"{ups} AND strftime('%Y-%m', at, 'unixepoch') = '{now:%Y-%m}'"
+    with house.visitor("noa") as visitor:
+        for period, title, query in (("", "Any time", ups), (f"{now:%Y-%m}", f"{now:%b %Y}", of_month)):
+            page = visitor.get(f"/usage?tenant=shop-ru&period={period}").text
+            measures = page.split("<h2>How content users were: ")[1].split("</section>")[0]
+            assert measures.startswith(f"{title}</h2>")
+            shown = re.search(r'data-label="[^"]+">([\d,]+)</td>', measures.split("</bdi></td>", 2)[2])
+            assert shown is not None
+            assert [(int(shown[1]),)] == ask(house, query), period
 
 
 @pytest.fixture(scope="module")

@@ -114,9 +114,8 @@ async def usage(
     reviewed = await services.store.tx(list_evaluation_usage, seen, period or None)
     quotas = await services.store.tx(list_quotas, seen, f"{services.clock.now().astimezone(UTC):%Y-%m}")
     today = services.clock.now().astimezone(UTC)
-    month = period or f"{today:%Y-%m}"
     last_month = today.replace(day=1) - timedelta(days=1)
-    measures = await services.store.tx(list_measures, seen, month)
+    measures = await services.store.tx(list_measures, seen, period)
     days = await services.store.tx(_by_day, seen, *_bounds(period)) if period else {}
     return answer(
         request,
@@ -133,7 +132,7 @@ async def usage(
         table=totals(rows, by),
         reviewed=by_controller(reviewed),
         measures=measures,
-        measured_month=_month(month, who.words),
+        measured_in=_month(period, who.words) if period else who.words.t("any-time"),
         quotas=[one for one in quotas if one.quota is not None or one.message_price],
         reviews_link=link("/usage/evaluations.csv", chosen, by=None),
         csv_link=link("/usage.csv", chosen, by=None),
