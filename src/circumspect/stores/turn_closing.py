@@ -22,6 +22,7 @@ from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.day_counts import count_turn
 from circumspect.stores.held_calls import put_holds
 from circumspect.stores.ledger import escalate, execution_row, finish_call, lease_lost
+from circumspect.stores.rehearsals import is_rehearsal
 from circumspect.stores.statements import SqlValues, insert, run, sql, synced_later
 from circumspect.stores.tables import LOOKED_AT, intents, messages, tool_executions
 from circumspect.stores.turn_marks import list_marks, mark_tool, put_marks
@@ -186,8 +187,9 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     # Last, because all turns of a tenant share these rows; in one order, so that no two of them wait for each other.
     for row in _usage_rows(closing):
         run(connection, _COUNT, row)
-    if not closing.interrupted:
+    if not closing.interrupted and _is_customers(incoming):
         count_turn(connection, incoming.tenant, incoming.at, result.outcome, result.usage, result.reason_codes)
+    if not closing.interrupted:
         put_holds(connection, closing, holds, next_seq - written)
     if isinstance(incoming.errand, PersonDecision):
         _log(connection, closing, incoming.errand)  # the very last: all who write the log wait for each other
@@ -243,6 +245,12 @@ def _is_carried_out(closing: Closing, decided: PersonDecision, state: str) -> bo
             return state == "denied"
         case "edit":
             return closing.result.pending is not None
+
+
+def _is_customers(incoming: Incoming) -> bool:
+    """A customer is on the other side: no colleague decides in it, and it is not only rehearsed."""
+    decides = isinstance(incoming.errand, PersonDecision) and not incoming.is_said
+    return not (decides or is_rehearsal(incoming.conversation))
 
 
 def _common(closing: Closing) -> SqlValues:

@@ -11,9 +11,10 @@ from html import unescape
 from typing import Any
 
 import pytest
-from tests.server.console.building import ConsoleHouse
+from tests.server.console.building import SAME, ConsoleHouse
 from tests.server.console.test_customer import admitted
 from tests.server.console.test_numbers import ask, read_bar, read_tiles
+from tests.server.console.test_people import proposed
 from tests.server.test_outbox import give_up
 
 OUTCOMES = {"answered": "Answered", "asked": "Asked", "acted": "Acted", "escalated": "Left to a person"}
@@ -35,9 +36,15 @@ class Counted:
 
 
 def count(house: ConsoleHouse, where: str = "1", *values: Any) -> Counted:
-    """From what each turn answered, and from the journal for what went on inside."""
+    """Customers' turns, from what each answered, and from the journal for what went on inside."""
     found = Counted()
-    query = f"SELECT id, mode, outcome, result FROM turns WHERE status = 'done' AND {where}"
+    query = (
+        "SELECT id, mode, outcome, result FROM turns WHERE status = 'done' AND conversation NOT LIKE 'playground-%'"
+        " AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.turn = turns.id AND messages.seq = turns.first_seq"
+        " AND messages.conversation = turns.conversation AND kind = 'intent' AND role = 'internal'"
+        " AND content NOT LIKE 'proposed: %' AND content NOT LIKE 'results: %')"
+        f" AND {where}"
+    )
     for id_, mode, outcome, result in ask(house, query, *values):
         said = json.loads(result)
         found.turns += 1
@@ -199,3 +206,21 @@ def test_notifications_count_their_tries(house: ConsoleHouse) -> None:
     shown = re.findall(r'<td class="num"[^>]*>(\d+)</td>', page)
     assert sorted(shown) == sorted(str(one) for (one,) in tries)
     assert len(shown) == 2
+
+
+def test_what_colleagues_decide_or_rehearse_is_no_turn_of_a_customer(house: ConsoleHouse) -> None:
+    with house.visitor("noa") as noa:
+        before = read_tiles(unescape(noa.get("/overview?days=90&tenant=shop").text))["Turns"]
+        customers = count(house, "tenant = 'shop'").turns
+        begun = noa.post("/playground", data={"tenant": "shop"}, headers=SAME).headers["location"]
+        noa.post(f"{begun}/messages", data={"content": "what are your opening hours?"}, headers=SAME)
+        held = proposed(house, "12345")
+        form = {"hash": noa.get(f"/v1/approvals/{held}").json()["hash"]}
+        assert noa.post(f"/approvals/{held}/approve", data=form, headers=SAME).status_code == 303
+        rows = ask(house, "SELECT count(*) FROM turns WHERE tenant = 'shop' AND conversation LIKE 'playground-%'")
+        assert rows[0][0] > 0
+        after = read_tiles(unescape(noa.get("/overview?days=90&tenant=shop").text))["Turns"]
+    assert int(before) == customers
+    assert int(after) == customers + 1 == ask(house, "SELECT sum(turns) FROM turn_days WHERE tenant = 'shop'")[0][0], (
+        "the call that somebody else's agent proposed is one"
+    )
