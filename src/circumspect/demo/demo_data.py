@@ -34,7 +34,7 @@ from circumspect.profiles import PROFILES
 from circumspect.server.stores import policies, privacy
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, codec, people
-from circumspect.stores.day_counts import count_escalation, count_turn
+from circumspect.stores.day_counts import count_escalation, count_escalation_beside_turns, count_turn
 from circumspect.stores.held_calls import uncount_holds
 from circumspect.stores.tables import conversations, escalations, turns, usage
 from circumspect.values import (
@@ -283,10 +283,18 @@ def _find_demo_conversations(connection: sa.Connection) -> list[tuple[TenantId, 
 _COUNTED = ("messages", "critiques", "context_fetches", "escalations", "model_calls", "input_tokens", "output_tokens")
 
 
+_MODE = sa.select(conversations.c.mode).where(
+    conversations.c.tenant == sa.bindparam("tenant"), conversations.c.id == sa.bindparam("conversation")
+)
+
+
 def _forget(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> None:
     mine = (turns.c.tenant == tenant, turns.c.conversation == conversation)
     wanted = sa.select(turns.c.id, turns.c.result, turns.c.started_at, turns.c.finished_at).where(*mine)
     rows: Sequence[Any] = connection.execute(wanted).all()
+    theirs = (escalations.c.tenant == tenant, escalations.c.conversation == conversation)
+    begun = connection.execute(sa.select(escalations.c.id, escalations.c.created_at).where(*theirs)).all()
+    by_turns = {f"esc-{row.id}" for row in rows}
     counted: dict[tuple[str, str, str], Counter[str]] = {}
     for row in rows:
         if not row.result or row.finished_at is None:
@@ -297,17 +305,24 @@ def _forget(connection: sa.Connection, tenant: TenantId, conversation: Conversat
         count_turn(connection, tenant, began, ended.outcome, spent, ended.reason_codes, times=-1)
         first = spent.calls[0].model if spent.calls else ""
         own = counted.setdefault((period, spent.mode, first), Counter())
-        own.update(messages=1, critiques=spent.critiques, context_fetches=spent.context_rounds)
+        handed = sum(one.id == f"esc-{row.id}" for one in begun)
+        sums = {"critiques": spent.critiques, "context_fetches": spent.context_rounds, "escalations": handed}
+        own.update(messages=1, **sums)
         for call in spent.calls:
             tokens = {"input_tokens": call.input_tokens, "output_tokens": call.output_tokens}
             counted.setdefault((period, spent.mode, call.model), Counter()).update(model_calls=1, **tokens)
-    for (period, mode, model), sums in counted.items():
+    for one in begun:
+        at = codec.moment(one.created_at)
+        count_escalation(connection, tenant, at, times=-1)
+        if one.id not in by_turns:
+            count_escalation_beside_turns(connection, tenant, conversation, at, times=-1)
+            mode = connection.execute(_MODE, {"tenant": tenant, "conversation": conversation}).scalar_one()
+            counted.setdefault((f"{at:%Y-%m}", mode, ""), Counter())
+    for (period, mode, model), less_of in counted.items():
         place = (usage.c.tenant == tenant, usage.c.period == period, usage.c.mode == mode, usage.c.model == model)
-        less = {name: usage.c[name] - sums[name] for name in _COUNTED if sums[name]}
-        connection.execute(sa.update(usage).where(*place).values(less))
-        connection.execute(sa.delete(usage).where(*place, usage.c.messages <= 0, usage.c.model_calls <= 0))
+        if less := {name: usage.c[name] - less_of[name] for name in _COUNTED if less_of[name]}:
+            connection.execute(sa.update(usage).where(*place).values(less))
+        empty = (usage.c.messages <= 0, usage.c.model_calls <= 0, usage.c.escalations <= 0)
+        connection.execute(sa.delete(usage).where(*place, *empty))
     uncount_holds(connection, tenant, conversation)
-    theirs = (escalations.c.tenant == tenant, escalations.c.conversation == conversation)
-    for at in connection.execute(sa.select(escalations.c.created_at).where(*theirs)).scalars():
-        count_escalation(connection, tenant, codec.moment(at), times=-1)
     privacy.forget(connection, tenant, conversation)

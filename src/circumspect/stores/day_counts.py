@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from circumspect.reasons import ReasonCode
 from circumspect.stores.day_tables import escalation_days, reason_days
 from circumspect.stores.statements import SqlValues, insert, run, sql
-from circumspect.values import TenantId, TurnOutcome, Usage
+from circumspect.values import ConversationId, TenantId, TurnOutcome, Usage
 
 _SUMS = (
     "turns", "criticised", "fetched", "rounds", "calls", "tokens", "cost",
@@ -43,6 +43,23 @@ _ADD_ESCALATION = sql("""
 def count_escalation(connection: sa.Connection, tenant: TenantId, at: datetime, times: int = 1) -> None:
     """One more that people have to see to. Whoever writes one calls this, so that all figures are of the same."""
     run(connection, _ADD_ESCALATION, {"tenant": tenant, "day": f"{at.astimezone(UTC):%Y-%m-%d}", "number": times})
+
+
+_ADD_TO_USAGE = sql("""
+    INSERT INTO usage (tenant, period, mode, model, messages, critiques, context_fetches, escalations, model_calls,
+                       input_tokens, output_tokens, cost, billed)
+    SELECT tenant, :period, mode, '', 0, 0, 0, :number, 0, 0, 0, 0, 0 FROM conversations
+    WHERE tenant = :tenant AND id = :conversation
+    ON CONFLICT (tenant, period, mode, model) DO UPDATE SET escalations = usage.escalations + excluded.escalations
+""")
+
+
+def count_escalation_beside_turns(
+    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, at: datetime, times: int = 1
+) -> None:
+    """One that no turn wrote, in the month's usage: those of turns are counted there with the rest of their turn."""
+    where: SqlValues = {"tenant": tenant, "conversation": conversation, "period": f"{at.astimezone(UTC):%Y-%m}"}
+    run(connection, _ADD_TO_USAGE, {**where, "number": times})
 
 
 def sum_escalations(connection: sa.Connection, seen: Collection[str] | None, first: str, last: str = "9") -> int:

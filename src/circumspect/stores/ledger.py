@@ -21,7 +21,7 @@ from circumspect.ports import OutboxItem
 from circumspect.reasons import ReasonCode
 from circumspect.stores import codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
-from circumspect.stores.day_counts import count_escalation
+from circumspect.stores.day_counts import count_escalation, count_escalation_beside_turns
 from circumspect.stores.lasting_files import require_room
 from circumspect.stores.statements import SqlValues, insert, roll_back, run, sql
 from circumspect.stores.tables import RUNNING, WAITING, escalations, intents, operators, outbox, tool_executions
@@ -204,6 +204,8 @@ def escalate(
     }
     insert(connection, escalations, row)
     count_escalation(connection, tenant, at)
+    if execution:
+        count_escalation_beside_turns(connection, tenant, conversation, at)
     notify(connection, id_, "escalation", row, tenant, conversation)
 
 

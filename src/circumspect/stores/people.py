@@ -19,7 +19,7 @@ from circumspect.errors import StoreError
 from circumspect.journal import PersonReplyEvent
 from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, read_row, reason
-from circumspect.stores.day_counts import count_escalation
+from circumspect.stores.day_counts import count_escalation, count_escalation_beside_turns
 from circumspect.stores.ledger import notify
 from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import KNOWN, conversations, escalations, intents, messages
@@ -347,6 +347,7 @@ def take_conversation(
     }
     insert(connection, escalations, row)
     count_escalation(connection, found.tenant, now)
+    count_escalation_beside_turns(connection, found.tenant, conversation, now)
     return take_over(connection, tenants, id_, by, now)
 
 

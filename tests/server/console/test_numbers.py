@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import sqlite3
@@ -135,6 +137,12 @@ def test_each_share_of_the_held_calls_leads_to_its_conversations(house: ConsoleH
             assert page.count('<tr class="open') == min(len(rows), 40)
 
 
+def count_exported(house: ConsoleHouse, query: str = "") -> int:
+    with house.visitor("noa") as visitor:
+        table = visitor.get(f"/usage.csv?{query}").text
+    return sum(int(row["escalations"]) for row in csv.DictReader(io.StringIO(table)))
+
+
 def test_escalations_are_as_many_on_every_page(house: ConsoleHouse) -> None:
     (total,) = ask(house, "SELECT COUNT(*) FROM escalations")[0]
     (own,) = ask(house, "SELECT COUNT(*) FROM escalations WHERE tenant = 'shop'")[0]
@@ -152,6 +160,9 @@ def test_escalations_are_as_many_on_every_page(house: ConsoleHouse) -> None:
     assert f"{own} escalations" in of_shop
     assert read_tiles(usage)["Escalations"] == str(total)
     assert sum(int(read_tiles(page)["Escalations"]) for page in months.values()) == total
+    assert count_exported(house) == total
+    assert count_exported(house, "tenant=shop") == own
+    assert sum(count_exported(house, f"period={month}") for month in months) == total
     assert len(set(re.findall(r'href="/escalations/([^"?]+)"', listed))) == min(total, 40)
     assert re.search(rf'data-figure="escalated">.*?dir="ltr">{own}<', theirs)
 
@@ -165,3 +176,4 @@ def test_who_takes_a_conversation_over_adds_one_to_all_of_them(house: ConsoleHou
         assert taken.status_code == 303
     assert ask(house, "SELECT SUM(number) FROM escalation_days") == [(before + 1,)]
     assert ask(house, "SELECT COUNT(*) FROM escalations") == [(before + 1,)]
+    assert count_exported(house) == before + 1
