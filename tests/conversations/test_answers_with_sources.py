@@ -105,6 +105,26 @@ async def test_what_the_business_says_of_itself_is_behind_an_answer(hotel):
     await chat.user("What are your opening hours on Friday?").is_answered("closed on Fridays")
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("When are you open?", "Our hours: Monday to Thursday 8:00–18:00."),
+        ("מתי אתם פתוחים?", "שעות הפתיחה שלנו: 8:00–18:00."),
+        ("Wann haben Sie geöffnet?", "Wir haben von 8:00 bis 18:00 geöffnet."),
+        ("Когда вы открыты?", "Мы открыты с 8:00 до 18:00."),
+    ],
+)
+async def test_hours_are_the_answer_to_when_a_business_is_open(hotel, asked, said):
+    chat = hotel(about("opening"), says(said), business=HOURS)
+    await chat.user(asked).is_answered("8:00")
+
+
+async def test_the_hours_of_the_business_are_not_those_of_something_in_it(hotel):
+    said = says("Monday to Thursday 8:00–18:00, closed on Fridays.")
+    chat = hotel(about("sauna"), said, said, business=HOURS)
+    await chat.user("When is the sauna open?").is_escalated(ReasonCode.UNSURE_OF_ANSWER)
+
+
 async def test_numbers_mean_something_where_only_the_request_is_understood(hotel):
     chat = hotel(about("swimming pool"), says("The swimming pool costs 8 euros a visit. [1]"), profile="guided")
     turn = await chat.user(PRICE).is_answered("[1]")

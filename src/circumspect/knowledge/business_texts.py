@@ -9,13 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from circumspect.knowledge import ranking
+from circumspect.knowledge.answer_terms import is_among, list_question_terms, read_words
+from circumspect.knowledge.asked_question import list_asking_terms
 from circumspect.knowledge.ranking import Candidate
+from circumspect.knowledge.stated_facts import list_facts, without_facts
 from circumspect.knowledge.terms import terms
 from circumspect.knowledge.tree import TextSpan
-from circumspect.values import Business
+from circumspect.language.pack import pack, packs
+from circumspect.values import Business, Language
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
@@ -71,7 +75,25 @@ def _passages(business: Business) -> Iterator[tuple[BusinessPassage, str, str]]:
     yield from _paragraphs("about.full", business.name, business.about or business.description)
     yield from _paragraphs("contact.full", business.name, business.contact)
     reach = {"hours": business.hours, "phone": business.phone, "e-mail": business.email}
-    yield from _paragraphs("contact", "contact", "\n".join(f"{name}: {text}" for name, text in reach.items() if text))
+    told = "\n".join(f"{name}: {text}" for name, text in reach.items() if text)
+    for passage, head, body in _paragraphs("contact", "contact", told):
+        # Hours are asked for in words that "Monday to Friday 8:00–18:00" has not, and in any language.
+        yield passage, f"{head} {list_opening_words()}" if business.hours else head, body
+
+
+@cache
+def list_opening_words(language: Language | None = None) -> str:
+    """Those by which hours are asked for, of one language or of all."""
+    spoken = (pack(language),) if language else packs()
+    return " ".join(line for one in spoken for line in one.conflicts.opening)
+
+
+def asks_opening(question: str) -> bool:
+    """When the business is open, and not something in it."""
+    days = (one for one in list_facts(question) if one.kind in ("weekday", "date", "time"))
+    asked = list_question_terms(without_facts(question, days)) - list_asking_terms()
+    opening = read_words(list_opening_words())
+    return all(is_among(one, opening) for one in asked) and not opening.isdisjoint(read_words(question))
 
 
 def _paragraphs(document: str, title: str, text: str) -> Iterator[tuple[BusinessPassage, str, str]]:

@@ -445,6 +445,8 @@ class ConflictWords:
     roles: Lines
     """Words that say what a person does for something: leads, teaches, answers for it."""
     honorific: Lines
+    opening: Lines
+    """Words of a question for the hours of a business, whose own text may have none of them."""
     per: Lines
     """Between an amount and what it is for: 5 euros per person."""
     whole: Lines

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from circumspect.aside import compute_aside
 from circumspect.journal import Journal, NoticeEvent
 from circumspect.knowledge.answer_support import AtHand, find_unsupported
+from circumspect.knowledge.business_texts import asks_opening, list_opening_words
 from circumspect.language.detection import is_in_another
 from circumspect.language.doubts import admits_doubt, says_not_known
 from circumspect.policy.grounding.answer_sources import find_unsourced
@@ -23,6 +24,8 @@ from circumspect.recall import recall, recall_from_turn
 from circumspect.values import Gathered, PastCall, Screened, ToolCall, ToolSpec
 
 _SOURCE = re.compile(r"source \[(\d+)\]")
+_HOURS = re.compile(r"^Hours: \S", re.MULTILINE)
+"""As the block about the business names them."""
 _NO_GROUND = frozenset(("correction", "tools", "context", "sources", "wishes"))
 """Blocks that tell the model what to do and not what is so."""
 
@@ -100,11 +103,14 @@ def _find_unfounded(
     blocks = [one.text for one in gathered.blocks if one.key not in _NO_GROUND and not _SOURCE.fullmatch(one.key)]
     answered = [one.content for one in spoken if one.role == "assistant"]
     results = [str(one.result) for one in ran if one.ok]
+    # Hours are asked for in words that "Monday to Friday 8:00–18:00" has not.
+    of_hours = any(map(_HOURS.search, blocks)) and asks_opening(screened.incoming.text)
+    opening = list_opening_words(screened.language) if of_hours else ""
     return find_unsupported(
         reply,
         AtHand(
             {one.number: "\n\n".join((one.title, *one.path, one.text)) for one in found.sources},
-            known="\n".join((*blocks, *answered, *results)),
+            known="\n".join((*blocks, *answered, *results, opening)),
             said="\n".join(one.content for one in spoken if one.role == "user"),
             asked=screened.incoming.text,
             meant="\n".join(found.queries),

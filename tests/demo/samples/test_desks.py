@@ -69,6 +69,10 @@ def say(opened: tuple[SqlStore, Settings, Directory]) -> Callable[..., Any]:
     ("desk", "question", "answer"),
     [
         ("clinic", "How much is a private visit?", "320 shekels"),
+        ("clinic", "When are you open?", "Sunday to Wednesday 8:00–18:00"),
+        ("clinic", "What are your opening hours on Sunday?", "Sunday to Wednesday 8:00–18:00"),
+        ("clinic", "מתי אתם פתוחים?", "8:00–18:00"),
+        ("clinic", "Когда вы открыты?", "8:00–18:00"),
         ("clinic", "כמה עולה ביקור פרטי?", "320"),
         ("clinic", "Сколько стоит прививка от гриппа?", "75 шекелей"),
         ("vendor", "How long can deleted files be restored?", "90 days"),
