@@ -8,6 +8,7 @@ from circumspect.knowledge.answer_support import AtHand, find_unsupported
 from circumspect.knowledge.asked_question import read_question
 from circumspect.knowledge.stated_facts import list_facts
 from circumspect.knowledge.stated_values import values
+from circumspect.knowledge.suggested_answer import suggest_answer
 
 HOUSE = """Reading rooms
 
@@ -119,3 +120,18 @@ def test_an_amount_for_another_time_is_no_answer(asked, source, answer):
 @pytest.mark.parametrize(("asked", "source", "answer"), SAME_TIME)
 def test_an_amount_for_the_time_that_was_asked_for_or_for_none_is_one(asked, source, answer):
     assert not find_unsupported(answer, AtHand({1: f"Boats\n\n{source}"}, asked=asked, said=asked, looked_up=True))
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("כמה זמן לוקח משלוח?", "משלוח מגיע תוך 3 ימי עסקים."),
+        ("כמה ימים לוקח המשלוח?", "המשלוח מגיע תוך 3 ימי עסקים."),
+        ("מתי תגיע ההזמנה שלי?", "הזמנות מגיעות תוך 3 ימי עסקים."),
+        ("How long does shipping take?", "Shipping takes 3 working days."),
+        ("Wie lange dauert der Versand?", "Der Versand dauert 3 Werktage."),
+        ("Сколько времени занимает доставка?", "Доставка занимает 3 рабочих дня."),
+    ],
+)
+def test_what_only_asks_counts_against_no_suggestion(question, sentence):
+    assert sentence in suggest_answer(question, [(1, "FAQ", f"# FAQ\n\n{sentence}")])

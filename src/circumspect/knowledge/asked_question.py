@@ -152,3 +152,9 @@ def _pronouns() -> frozenset[str]:
 def list_asking_terms() -> frozenset[str]:
     """Words, reduced, that say what kind of thing is asked for."""
     return stem_lines(one.conflicts.asking for one in packs())
+
+
+@cache
+def list_asking_words() -> frozenset[str]:
+    """The same as they are written: reduced, "delivery" and "send" are one word in Hebrew."""
+    return frozenset(word for one in packs() for line in one.conflicts.asking for word in words(line))

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from circumspect.knowledge.answer_terms import list_question_terms, read_words, share
+from circumspect.knowledge.asked_question import list_asking_words
 from circumspect.knowledge.passages import sentences
+from circumspect.knowledge.terms import words
 
 _MOST = 3
 _BEARS_ON = 0.34
@@ -19,10 +21,13 @@ _BEARS_ON = 0.34
 def suggest_answer(question: str, passages: Sequence[tuple[int, str, str]]) -> str:
     """`passages` are numbers, names and texts, the best first."""
     asked = list_question_terms(question)
+    # "How long does it take" says nothing of what.
+    told = " ".join(word for word in words(question) if word not in list_asking_words())
+    subject = list_question_terms(told) or asked
     if not asked:
         return ""
     fitting = [
-        (share(asked, read_words(sentence)), -place, number, sentence)
+        (max(share(one, read_words(sentence)) for one in (asked, subject)), -place, number, sentence)
         for place, (number, _, text) in enumerate(passages)
         for sentence in _list_plain_sentences(text)
     ]
