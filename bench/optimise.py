@@ -26,7 +26,7 @@ from circumspect.lab.optimise.folder import Evaluated, Folder
 from circumspect.lab.optimise.metric import WEIGHTS, review
 from circumspect.lab.optimise.optimise_report import OptimisationReport, mean_parts
 from circumspect.lab.optimise.run import OptimisationPlan, floor_of, optimise
-from circumspect.models import open_model
+from circumspect.models import close_model, open_model
 from circumspect.prompts import load_default_prompt
 
 SAMPLES = Path(__file__).parents[1] / "examples" / "review"
@@ -44,8 +44,7 @@ def scored(text: str, dataset: Dataset, model: str, path: Path) -> list[Evaluate
         try:
             return adapter.scores(dataset.held_out, text)
         finally:
-            if hasattr(opened, "aclose"):
-                runner.run(opened.aclose())
+            runner.run(close_model(opened))
 
 
 def row(name: str, made: list[Evaluated]) -> str:

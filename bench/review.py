@@ -25,7 +25,7 @@ from typing import Any, Literal
 from bench.review_sets import LabelledCriterion, read_rules, read_samples
 from circumspect.errors import ModelError
 from circumspect.forms import make_choice, make_form, make_text
-from circumspect.models import open_model
+from circumspect.models import close_model, open_model
 from circumspect.ports import Model
 from circumspect.reasons import ReasonCode
 from circumspect.review.citations import cite
@@ -185,9 +185,12 @@ async def measure(
             if len(found) % 20 == 0 or len(found) == total:
                 print(f"{len(found)} of {total} after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(parallel if model else 1):
-            group.create_task(work())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(parallel if model else 1):
+                group.create_task(work())
+    finally:
+        await close_model(model)
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------

@@ -38,8 +38,9 @@ from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.language import catalogue
 from circumspect.language.doubts import says_not_known
 from circumspect.language.pack import packs
-from circumspect.models.opening import open_model
+from circumspect.models import close_model, open_model
 from circumspect.policy.understanding.understood import SERVICE
+from circumspect.ports import Model
 from circumspect.values import Block, Business, ChatMessage, ModelRequest
 
 SETS = Path(__file__).parent / "sourced"
@@ -102,6 +103,7 @@ async def measure(
     """Fills `found`, the arms side by side, so that what there is can be compared whenever it ends."""
     waiting = iter([(asked, one, arm) for asked in sets for one in asked.questions for arm in arms])
     total, began = len(arms) * sum(len(asked.questions) for asked in sets), time.monotonic()
+    plain = open_model(model)
     with tempfile.TemporaryDirectory() as folder:
         agents = {
             asked.name: Agent(
@@ -115,7 +117,7 @@ async def measure(
             for asked, one, arm in waiting:
                 agent, began_at = agents[asked.name], time.perf_counter()
                 try:
-                    outcome, reply, sources = await _ask(agent, arm, model, one)
+                    outcome, reply, sources = await _ask(agent, arm, plain, one)
                 except CircumspectError as problem:
                     outcome, reply, sources = "failed", f"{type(problem).__name__}: {problem}", 0
                 judged = _judge(asked, arm, one, outcome, reply, sources, time.perf_counter() - began_at)
@@ -134,11 +136,12 @@ async def measure(
                 for _ in range(parallel):
                     group.create_task(work())
         finally:
+            await close_model(plain)
             for agent in agents.values():
                 await agent.close()
 
 
-async def _ask(agent: Agent, arm: Arm, model: str, one: Any) -> tuple[str, str, int]:
+async def _ask(agent: Agent, arm: Arm, model: Model, one: Any) -> tuple[str, str, int]:
     return await (_ask_service(agent, one) if arm == "service" else _ask_plainly(agent, model, one))
 
 
@@ -147,7 +150,7 @@ async def _ask_service(agent: Agent, one: Any) -> tuple[str, str, int]:
     return turn.outcome, _cut_preamble(turn.reply), len(turn.sources)
 
 
-async def _ask_plainly(agent: Agent, name: str, one: Any) -> tuple[str, str, int]:
+async def _ask_plainly(agent: Agent, model: Model, one: Any) -> tuple[str, str, int]:
     setup = await agent.open()
     passages = [
         passage
@@ -163,7 +166,7 @@ async def _ask_plainly(agent: Agent, name: str, one: Any) -> tuple[str, str, int
         purpose="draft", prompt_id="bench", instructions=PLAIN, blocks=tuple(blocks),
         messages=(ChatMessage("user", one["question"]),), max_tokens=300, temperature=0.0,
     )  # fmt: skip
-    reply = await open_model(name).complete(request)
+    reply = await model.complete(request)
     return "answered", reply.text, len(blocks)
 
 

@@ -209,11 +209,11 @@ class Agent:
         return self._owned
 
     async def close(self) -> None:
+        from circumspect.models import close_model
+
         self._setup = None
         self._opening = asyncio.Lock()
-        closing = getattr(self._model, "aclose", None)
-        if closing is not None:
-            await closing()
+        await close_model(self._model)
         if self._owned:
             owned, self._owned = self._owned, None
             await owned.close()

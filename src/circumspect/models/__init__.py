@@ -6,9 +6,10 @@ a provider's SDK until a provider's model is really opened, because that import 
 `policy check` and `--help` must not pay for it.
 """
 
+from circumspect.models.fallback import close_model
 from circumspect.models.opening import open_model
 from circumspect.models.provider_settings import ProviderSettings
 from circumspect.models.scripted import ScriptedModel, calls, says
 from circumspect.models.traits import ModelTraits
 
-__all__ = ["ModelTraits", "ProviderSettings", "ScriptedModel", "calls", "open_model", "says"]
+__all__ = ["ModelTraits", "ProviderSettings", "ScriptedModel", "calls", "close_model", "open_model", "says"]

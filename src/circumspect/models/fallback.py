@@ -50,11 +50,15 @@ class FallbackModel:
         raise _all_failed(failed) from None
 
     async def aclose(self) -> None:
-        """Close those of the models that can be closed."""
         for model in self._models:
-            close = getattr(model, "aclose", None)
-            if close is not None:
-                await close()
+            await close_model(model)
+
+
+async def close_model(model: object) -> None:
+    """Let go of the connections of a model, where it holds any: not every `Model` does."""
+    close = getattr(model, "aclose", None)
+    if close is not None:
+        await close()
 
 
 def _with_earlier(reply: ModelReply, failed: Sequence[ModelError]) -> ModelReply:

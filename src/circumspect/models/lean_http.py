@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import cache
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -103,7 +104,8 @@ class LeanClient:
     def _pool(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
-            self._forget_pool()
+            if self._session is not None:
+                self._session.detach()  # its loop may have ended: nothing can be closed there any more
             self._loop = loop
             self._session = aiohttp.ClientSession(
                 connector=_Connections(
@@ -115,16 +117,10 @@ class LeanClient:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 proxy=_find_proxy(self._url),
             )
+            # A client that nobody closed goes without an error in the user's log. Not `__del__`: of what is collected
+            # together, the session may go first.
+            weakref.finalize(self, self._session.detach)
         return self._session
-
-    def _forget_pool(self) -> None:
-        """Of a loop that may have ended, in which nothing can be closed any more."""
-        if self._session is not None:
-            self._session.detach()
-
-    def __del__(self) -> None:
-        with suppress(AttributeError):
-            self._forget_pool()
 
 
 class _Connections(aiohttp.TCPConnector):

@@ -29,7 +29,7 @@ import sqlalchemy as sa
 
 from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
 from circumspect.knowledge.search import Library
-from circumspect.models import ProviderSettings, open_model
+from circumspect.models import ProviderSettings, close_model, open_model
 from circumspect.models.pricing import read_price
 from circumspect.policy.keys.findings import AnyName
 from circumspect.policy.load import load
@@ -144,9 +144,7 @@ class Directory:
             await self._close(stack)
         await asyncio.gather(*self._closing)
         for model in list(self._models.values()):
-            closing = getattr(model, "aclose", None)
-            if closing is not None:
-                await closing()
+            await close_model(model)
         self._models.clear()
         self._recent_models.clear()
         if self._temporary is not None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from circumspect.errors import ConfigError
 from circumspect.knowledge.search import Library
 from circumspect.lab.trials.variants import Understander
-from circumspect.models import ProviderSettings, open_model
+from circumspect.models import ProviderSettings, close_model, open_model
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.ports import Model
@@ -59,7 +59,5 @@ class StoredResources:
 
     async def close(self) -> None:
         for model in self._models.values():
-            closing = getattr(model, "aclose", None)
-            if closing is not None:
-                await closing()
+            await close_model(model)
         self._models.clear()

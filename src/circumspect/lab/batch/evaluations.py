@@ -24,6 +24,7 @@ from circumspect.lab.batch import engines
 from circumspect.lab.batch.job import ChunkFailed, Incomplete
 from circumspect.lab.batch.process_lock import alone
 from circumspect.lab.batch.reviews import COMPUTED, PendingReview, ReviewWorkers, run_reviews
+from circumspect.models import close_model
 from circumspect.review.case_files import Criteria
 from circumspect.review.reviewing import Prepared, Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
@@ -198,8 +199,7 @@ class _Run:
         try:
             return await work
         finally:
-            if self.reviewing.model is not None and hasattr(self.reviewing.model, "aclose"):
-                await self.reviewing.model.aclose()
+            await close_model(self.reviewing.model)
 
     async def _prepare_documents(self, left: Sequence[PendingReview]) -> Prepared:
         async def tx(body: Callable[..., Any], *args: Any) -> Any:

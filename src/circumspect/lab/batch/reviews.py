@@ -20,7 +20,7 @@ from circumspect import prompts
 from circumspect.hashing import digest
 from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.lab.batch.job import BatchTask, Chunk, ChunkDone, ChunkFailed, ChunkFunction, Engine, unpack_rows
-from circumspect.models import open_model
+from circumspect.models import close_model, open_model
 from circumspect.prompts import Prompt
 from circumspect.review.controller import ReviewLimits
 from circumspect.review.outline import Summaries
@@ -107,8 +107,7 @@ def begin(order: ReviewOrder) -> Iterator[ChunkFunction]:
         try:
             yield lambda chunk: runner.run(_review_chunk(chunk.detail, prepared, reviewing, order.words))
         finally:
-            if model is not None and hasattr(model, "aclose"):
-                runner.run(model.aclose())
+            runner.run(close_model(model))
 
 
 async def _review_chunk(

@@ -29,6 +29,7 @@ from circumspect.lab.optimise.folder import Evaluated, Folder, key_of
 from circumspect.lab.optimise.metric import DEFAULT, find_metric
 from circumspect.lab.optimise.optimise_report import HeldOutScore, OptimisationReport, Tried, mean_parts
 from circumspect.lab.optimise.values import Example
+from circumspect.models import close_model
 from circumspect.ports import Model
 from circumspect.private_files import write
 from circumspect.prompts import Prompt
@@ -193,8 +194,7 @@ def need_gepa() -> None:
 def _loop(*models: Model) -> Iterator[asyncio.Runner]:
     async def close() -> None:
         for one in {id(model): model for model in models}.values():
-            if hasattr(one, "aclose"):
-                await one.aclose()
+            await close_model(one)
 
     with asyncio.Runner() as runner:
         try:
