@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import time
 from functools import partial
 
 import pytest
-from tests.lab.batch.sums import Sums, all_rows, begun, job_of
+from tests.lab.batch.sums import Sums, all_rows, begun, job_of, list_chunks
 
 from circumspect.errors import CircumspectError
+from circumspect.lab.batch import engines
 from circumspect.lab.batch.engines import processes, serial
 from circumspect.lab.batch.job import ATTEMPTS, Incomplete
 from circumspect.lab.batch.job_ledger import DatabaseLedger
@@ -95,6 +97,19 @@ def test_whoever_stops_asking_for_rows_ends_the_processes_too(tmp_path):
             break
         time.sleep(0.02)
     assert not any(is_alive(worker) for worker in workers)
+
+
+def test_processes_that_never_hear_that_there_is_no_more_work_are_ended(tmp_path, monkeypatch):
+    """As when one is killed while it holds the lock that the others wait for."""
+    monkeypatch.setattr(engines, "_PATIENCE", 0.2)
+    pool = engines._Pool(2)
+    job = job_of(Sums(str(tmp_path), waits=(0,)))
+    pool.submit(engines._Sent(job.identity, pickle.dumps(job)), list_chunks(job.order)[0])
+    before_one_begins = time.monotonic() + 60
+    while not (tmp_path / "begun").exists() and time.monotonic() < before_one_begins:
+        time.sleep(0.01)
+    pool.close()
+    assert multiprocessing.active_children() == []
 
 
 def is_alive(process: int) -> bool:

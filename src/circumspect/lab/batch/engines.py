@@ -180,6 +180,10 @@ def _run_chunks(
     return lost
 
 
+_PATIENCE = 10.0
+"""So many seconds processes with nothing to do are waited for."""
+
+
 class _Pool:
     """Started anew rather than forked: a fork would take threads' locks and open connections along."""
 
@@ -196,11 +200,16 @@ class _Pool:
             raise
 
     def close(self, *, abandon: bool = False) -> None:
-        if abandon:
+        """One that was killed while it waited for work keeps the others from ever hearing that there is no more."""
+        patience = threading.Timer(0.0 if abandon else _PATIENCE, self._held.close)
+        patience.start()
+        try:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        finally:
+            patience.cancel()
+            patience.join()
             self._held.close()
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        self._held.close()
-        self._alive.close()
+            self._alive.close()
 
 
 def _start(alive: Connection) -> None:
