@@ -44,8 +44,8 @@ _SILENT = bag(
 )
 """Items that say nothing to the user and call none of the agent's own tools."""
 
-PartReader = Callable[[Mapping[str, Any]], Iterator[TranscriptStep]]
-_IN_PARTS: Sequence[tuple[Callable[[Mapping[str, Any]], bool], PartReader]] = (
+_ReadsParts = Callable[[Mapping[str, Any]], Iterator[TranscriptStep]]
+_IN_PARTS: Sequence[tuple[Callable[[Mapping[str, Any]], bool], _ReadsParts]] = (
     (pydantic_ai_parts.is_message, pydantic_ai_parts.read_message),
     (genai_parts.is_message, genai_parts.read_message),
     (vercel_parts.is_message, vercel_parts.read_message),
