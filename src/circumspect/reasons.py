@@ -113,6 +113,7 @@ class ReasonCode(StrEnum):
     WISH_NEGLECTED = "WISH_NEGLECTED", "edge"
     ONLY_ASKED = "ONLY_ASKED", "edge"
     WISH_TAKEN_BACK = "WISH_TAKEN_BACK", "edge"
+    NOT_ASKED_FOR = "NOT_ASKED_FOR", "edge"
     APOLOGY_LOOP = "APOLOGY_LOOP", "edge"
     SAID_AGAIN = "SAID_AGAIN", "edge"
     REPLY_CUT_OFF = "REPLY_CUT_OFF", "edge"

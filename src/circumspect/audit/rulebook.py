@@ -27,6 +27,7 @@ _LIVE_ONLY = frozenset(
         "a_wish_is_not_a_command",
         "a_question_is_no_order",
         "what_was_taken_back_is_not_wished",
+        "somebody_asked_for_it",
         "special_calls_are_confirmed",
         "required_arguments_are_present",
         "arguments_have_the_right_form",

@@ -27,6 +27,8 @@ _LATIN = SCRIPTS["latin"]
 """The script of names, brands and product codes in every language."""
 _SURE = 0.8
 _FEW = 3
+_PLAIN_IN = 6
+"""One word in so many is a small everyday one, at least, in whatever language it is."""
 _SHORT = 4
 """In so few words one small word tells the language; in more it may be a stranger's: "Die Lieferung kam nie an"."""
 
@@ -81,6 +83,19 @@ def is_in_another(text: str, language: Language, known: str) -> bool:
     return _is_plain(latin) and len(latin) > sum(1 for word in said if own.letter.search(word))
 
 
+def is_in_ours(text: str) -> bool:
+    """A speaker of one of our languages may have written it: enough of its small words are known, or it has few words
+    of any language. Where languages that are not ours share the script, "cancela mi pedido" is in none of them."""
+    words = _find_words(text[:_LONGEST])
+    if any(_letters_of_none().search(word) for word in words):
+        return False
+    latin = [word for word in words if _LATIN.letter.match(word)]
+    if len(latin) <= len(words) / 2 or not any(word.islower() for word in latin):
+        return True
+    plain = (sum(1 for word in latin if _is_plain_word(word, one.code)) for one in _by_script().get(_LATIN, ()))
+    return max(plain, default=0) * _PLAIN_IN >= len(latin)
+
+
 @cache
 def _by_script() -> Mapping[Script, tuple[LanguagePack, ...]]:
     """The languages by script, in the order of the registry."""
@@ -91,6 +106,12 @@ def _by_script() -> Mapping[Script, tuple[LanguagePack, ...]]:
 def _strange_letter(own: Script) -> re.Pattern[str]:
     """Of neither this script nor that of names."""
     return re.compile(f"[{''.join(one.letters for one in SCRIPTS.values() if one not in (own, _LATIN))}]")
+
+
+@cache
+def _letters_of_none() -> re.Pattern[str]:
+    """Of no script that a language of ours is written in."""
+    return re.compile(f"[{''.join(one.letters for one in SCRIPTS.values() if one not in (*_by_script(), _LATIN))}]")
 
 
 @cache

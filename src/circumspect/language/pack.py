@@ -119,6 +119,10 @@ class WantedWords:
     """Beside one of `leave`, these make it a question after all: after, still, if."""
     supposed: Lines
     """Before a verb, these make it a supposition: if, what if."""
+    perhaps: Lines
+    """Before a verb, these say that nobody has made up their mind: maybe I should, I am thinking about."""
+    hearsay: Lines
+    """In the clause of a verb, these say that somebody else would have it done: my friend says, I read that."""
     reported: Lines
     """What follows is what somebody else said or is said to have said."""
     state: Lines

@@ -65,9 +65,10 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
             hits = _find_verbs(low)
         told = _words("reported").search(low)
         starts, asking = _cut_into_clauses(low, hits), begins_as_question(low)
-        for hit, start, end in zip(hits, starts, [*starts[1:], len(low)], strict=False):
+        for number, (hit, start, end) in enumerate(zip(hits, starts, [*starts[1:], len(low)], strict=False)):
             first = 0 if hit is hits[0] else start
-            mood = _mood(low, hit, start, end, asking=asking)
+            led = low[hits[number - 1].end if number else 0 : hit.start].rstrip()
+            mood = _mood(low, hit, start, end, led, asking=asking)
             if mood == "wish" and (reported or (told and told.start() < hit.start)):
                 mood = "reported"
             written = sentence if len(low) == len(sentence) else low
@@ -98,6 +99,12 @@ def begins_as_question(text: str) -> bool:
 def takes_back(text: str) -> bool:
     """The message says that something is not wanted any more: "no wait, forget it", "leave it as it is"."""
     return _words("taken_back").search(even_out(text[:LONGEST])) is not None
+
+
+def leave_out_taken_back(text: str) -> str:
+    """The message without the words that take something back: "no, skip it" speaks of nothing else."""
+    low = even_out(text)
+    return _words("taken_back").sub(" ", text if len(low) == len(text) else low)
 
 
 @lru_cache(maxsize=1024)
@@ -232,12 +239,15 @@ def _cut_into_clauses(low: str, hits: Sequence[_Hit]) -> list[int]:
     return starts
 
 
-def _mood(low: str, hit: _Hit, start: int, end: int, *, asking: bool) -> Mood:
+def _mood(low: str, hit: _Hit, start: int, end: int, led: str, *, asking: bool) -> Mood:
+    """`led` is all that was said since the verb before: "I am thinking about it, to cancel" makes up no mind."""
     before, after = low[start : hit.start], low[hit.end : end]
     if _denied().search(before):
         return "denied"
     pleads, asks = _last("please", before), _last("asks", before)
-    if _last("supposed", before) > pleads:
+    if _last("supposed", before) > pleads or _last("perhaps", led) >= max(_last("please", led), 0):
+        return "supposed"
+    if _words("hearsay").search(before):
         return "supposed"
     if _asks_leave(before, low[start:end]):
         return "wish"

@@ -16,9 +16,9 @@ from circumspect.policy.grounding.stand_for import STAND_FOR_RULES
 from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.preconditions import PRECONDITION_RULES
-from circumspect.policy.understanding.wish_standing import WishStanding, find_standing
+from circumspect.policy.understanding.wish_standing import WishStanding, find_standing, nobody_asked
 from circumspect.reasons import ReasonCode
-from circumspect.values import Ask, Confirm, Deny, Escalate, Verdict
+from circumspect.values import Ask, Confirm, Deny, Escalate, Utterance, Verdict
 
 SURE_ENOUGH = 0.6
 """Below this, a change is confirmed and an answer is marked."""
@@ -181,14 +181,30 @@ def what_was_taken_back_is_not_wished(facts: Facts) -> Verdict:
     return Confirm() if _find_standing(facts) == "taken back" else ALLOWED
 
 
+@rule(ReasonCode.NOT_ASKED_FOR)
+def somebody_asked_for_it(facts: Facts) -> Verdict:
+    """What takes something away or pays is confirmed where nothing that the user said asks for it."""
+    if facts.effect == "destructive" or (facts.policy and facts.policy.confirm in ("always", "four_eyes")):
+        return ALLOWED  # asked about anyway
+    return (
+        Confirm()
+        if _find_standing(facts) == "unknown" and nobody_asked(_find_talk(facts), facts.call.tool)
+        else ALLOWED
+    )
+
+
 def _find_standing(facts: Facts) -> WishStanding:
     """Of the user's wish, where a policy does not let the call run whatever they say."""
     if facts.confirmed or facts.effect in ("read", None) or (facts.policy and facts.policy.confirm == "never"):
         return "wished"
-    said = [one.text for one in facts.session.utterances if one.speaker == "user"]
-    if facts.words and facts.words not in said[-1:]:
-        said.append(facts.words)
-    return find_standing(said, facts.call.tool)
+    return find_standing((one.text for one in _find_talk(facts) if one.speaker == "user"), facts.call.tool)
+
+
+def _find_talk(facts: Facts) -> tuple[Utterance, ...]:
+    """All that was said, oldest first, with the user's newest message at its end."""
+    said = facts.session.utterances
+    last = next((one.text for one in reversed(said) if one.speaker == "user"), "")
+    return said if not facts.words or facts.words == last else (*said, Utterance("user", facts.words, len(said)))
 
 
 @rule(ReasonCode.LOW_CONFIDENCE, adaptive_only=True)
@@ -234,6 +250,7 @@ RULES: tuple[Rule, ...] = (
     a_wish_is_not_a_command,
     a_question_is_no_order,
     what_was_taken_back_is_not_wished,
+    somebody_asked_for_it,
     a_change_is_not_guessed,
 )
 

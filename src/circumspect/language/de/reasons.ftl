@@ -14,6 +14,7 @@ person-wanted = Der Nutzer verlangte nach einem Menschen, und das Gespräch wurd
 wish-neglected = Das Modell hat etwas versprochen, abgelehnt oder übergangen, worum der Nutzer bat und was ein Werkzeug kann.
 only-asked = Das Modell hätte etwas geändert, obwohl der Nutzer nur danach gefragt hat.
 wish-taken-back = Das Modell hätte etwas geändert, was der Nutzer nach eigenen Worten nicht mehr wollte.
+not-asked-for = Das Modell hätte etwas entfernt oder bezahlt, obwohl der Nutzer mit keinem Wort darum gebeten hat.
 said-again = Der Agent wollte sagen, was er schon gesagt hatte.
 reply-cut-off = Die Antwort des Modells wurde an ihrer Längengrenze abgeschnitten.
 wrong-language = Das Modell hat nicht in der Sprache des Nutzers geantwortet.

@@ -1,5 +1,7 @@
 """Does the user still want what a tool does? What they said so far and the tool's name -> how their wish stands.
 
+`nobody_asked` goes further for what takes something away or pays: no word for it, in any mood, came from the user.
+
 Only words about the tool's own act count, and plain ones that take something back. What may surprise: this errs towards
 seeing nothing. What it does see is asked about, so that a question ("how do I change my address?") and a wish that was
 taken back ("no wait, forget it") are no orders, whatever the model made of them.
@@ -7,15 +9,29 @@ taken back ("no wait, forget it") are no orders, whatever the model made of them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Literal
 
-from circumspect.language.wanted import Mood, WantedAct, find_mentions, is_question, takes_back, talks_of
+from circumspect.language.detection import is_in_ours
+from circumspect.language.folding import fold
+from circumspect.language.wanted import (
+    Mood,
+    WantedAct,
+    find_mentions,
+    is_question,
+    leave_out_taken_back,
+    takes_back,
+    talks_of,
+)
 from circumspect.language.yes_no import classify
+from circumspect.policy.grounding.actions import ToolAction, actions_of, is_asked
 from circumspect.policy.understanding.open_wishes import acts_of
+from circumspect.values import Utterance
 
 WishStanding = Literal["wished", "asked", "taken back", "unknown"]
 _NO_ORDER: frozenset[Mood] = frozenset(("asked", "supposed"))
+_GRAVE: frozenset[ToolAction] = frozenset(("delete", "pay"))
+"""What nobody does for a user who did not speak of it. What else changes something may follow from what they said."""
 _LAST = 50
 """So many of the user's last messages are looked at."""
 
@@ -36,7 +52,36 @@ def is_taken_back(text: str, tool: str) -> bool:
     """The message says that something is not wanted any more, and asks for nothing else."""
     if not takes_back(text):
         return False
-    return classify(text, values={tool}) == "deny" or all(one.mood != "wish" for one in find_mentions(text))
+    rest = leave_out_taken_back(text)
+    return classify(text, values={tool}) == "deny" or all(one.mood != "wish" for one in find_mentions(rest))
+
+
+def nobody_asked(talk: Sequence[Utterance], tool: str) -> bool:
+    """The tool takes something away or pays, and no word of the user asks for that or agrees to an offer of it.
+
+    False where it cannot be told: nobody said anything, or not in a language that there are words for.
+    """
+    if _GRAVE.isdisjoint(actions_of(tool)):
+        return False
+    said = [one.text for one in talk if one.speaker == "user" and one.text.strip()]
+    if not said or not is_in_ours("\n".join(said)):
+        return False
+    return not any(_speaks_of(text, tool) for text in said) and not _agreed_to_an_offer(talk, tool)
+
+
+def _speaks_of(text: str, tool: str) -> bool:
+    acts = acts_of(tool)
+    return is_asked(tool, fold(text)) or any(talks_of(text, act) for act in acts)
+
+
+def _agreed_to_an_offer(talk: Sequence[Utterance], tool: str) -> bool:
+    offered = ""
+    for one in talk:
+        if one.speaker == "assistant":
+            offered = one.text
+        elif offered and _speaks_of(offered, tool) and classify(one.text, values={tool}, asked=offered) == "confirm":
+            return True
+    return False
 
 
 def _hear(text: str, acts: Set[WantedAct], tool: str, before: WishStanding) -> WishStanding:
@@ -45,7 +90,8 @@ def _hear(text: str, acts: Set[WantedAct], tool: str, before: WishStanding) -> W
         return "taken back" if moods or before != "unknown" else before
     if "wish" in moods:
         return "wished"
-    if moods <= _NO_ORDER and (moods or (is_question(text) and any(talks_of(text, act) for act in acts))):
+    only_asks = is_question(text) and any(talks_of(text, act) for act in acts)
+    if (moods and moods <= _NO_ORDER) or (only_asks and moods <= _NO_ORDER | {"unclear"}):
         return before if before == "wished" else "asked"
     if before == "asked" and not is_question(text):
         return "unknown"  # whoever goes on after a question says more than that

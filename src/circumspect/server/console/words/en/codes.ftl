@@ -83,6 +83,7 @@ code-person-wanted = Asked for a person
 code-wish-neglected = Wish passed over
 code-only-asked = Only asked about it
 code-wish-taken-back = No longer wanted
+code-not-asked-for = Nobody asked for it
 code-apology-loop = Several apologies in a row
 code-said-again = Said it before
 code-reply-cut-off = Reply cut off

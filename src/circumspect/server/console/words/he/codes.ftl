@@ -82,6 +82,7 @@ code-person-wanted = ביקש אדם
 code-wish-neglected = בקשה שנזנחה
 code-only-asked = רק שאל על כך
 code-wish-taken-back = כבר לא מבוקש
+code-not-asked-for = איש לא ביקש זאת
 code-apology-loop = כמה התנצלויות ברצף
 code-said-again = נאמר כבר
 code-reply-cut-off = התשובה נקטעה

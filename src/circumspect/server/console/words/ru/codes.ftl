@@ -82,6 +82,7 @@ code-person-wanted = Попросили человека
 code-wish-neglected = Просьба пропущена
 code-only-asked = Только спросили
 code-wish-taken-back = Уже не нужно
+code-not-asked-for = Об этом не просили
 code-apology-loop = Несколько извинений подряд
 code-said-again = Уже говорилось
 code-reply-cut-off = Ответ оборван
