@@ -70,6 +70,13 @@ def gate(open_gate: Callable[..., Gate], clock: FixedClock) -> Gate:
         (["Stornieren Sie Bestellung 123", "doch nicht nötig"], "cancel_order", "taken back"),
         (["отмените заказ 123", "хотя нет"], "cancel_order", "taken back"),
         (["בטלו את הזמנה 123", "בעצם לא"], "cancel_order", "taken back"),
+        (["If it doesn't arrive by Friday, cancel order 123"], "cancel_order", "asked"),
+        (["Wenn es bis Freitag nicht kommt, stornieren Sie Bestellung 123"], "cancel_order", "asked"),
+        (["Если не придёт до пятницы, отмените заказ 123"], "cancel_order", "asked"),
+        (["אם זה לא יגיע עד יום שישי, בטלו את הזמנה 123"], "cancel_order", "asked"),
+        (["If it has not shipped, please cancel order 123"], "cancel_order", "wished"),
+        (["If possible, cancel order 123 by tomorrow"], "cancel_order", "wished"),
+        (["ship order 5 without changing the address"], "update_address", "taken back"),
         ([], "cancel_order", "unknown"),
     ],
 )

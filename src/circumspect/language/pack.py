@@ -119,6 +119,8 @@ class WantedWords:
     """Beside one of `leave`, these make it a question after all: after, still, if."""
     supposed: Lines
     """Before a verb, these make it a supposition: if, what if."""
+    later: Lines
+    """After one of `supposed` at the head of a sentence, these say that nobody knows yet: by Friday, tomorrow."""
     perhaps: Lines
     """Before a verb, these say that nobody has made up their mind: maybe I should, I am thinking about."""
     hearsay: Lines

@@ -65,11 +65,14 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
             hits = _find_verbs(low)
         told = _words("reported").search(low)
         starts, asking = _cut_into_clauses(low, hits), begins_as_question(low)
+        conditional = _depends_on_later(low, hits)
         for number, (hit, start, end) in enumerate(zip(hits, starts, [*starts[1:], len(low)], strict=False)):
             first = 0 if hit is hits[0] else start
             led = low[hits[number - 1].end if number else 0 : hit.start].rstrip()
             mood = _mood(low, hit, start, end, led, asking=asking)
-            if mood == "wish" and (reported or (told and told.start() < hit.start)):
+            if mood == "wish" and conditional:
+                mood = "supposed"
+            elif mood == "wish" and (reported or (told and told.start() < hit.start)):
                 mood = "reported"
             written = sentence if len(low) == len(sentence) else low
             clause, rest = written[first:end], written[hit.start : end]
@@ -242,7 +245,7 @@ def _cut_into_clauses(low: str, hits: Sequence[_Hit]) -> list[int]:
 def _mood(low: str, hit: _Hit, start: int, end: int, led: str, *, asking: bool) -> Mood:
     """`led` is all that was said since the verb before: "I am thinking about it, to cancel" makes up no mind."""
     before, after = low[start : hit.start], low[hit.end : end]
-    if _denied().search(before):
+    if _denied().search(led):
         return "denied"
     pleads, asks = _last("please", before), _last("asks", before)
     if _last("supposed", before) > pleads or _last("perhaps", led) >= max(_last("please", led), 0):
@@ -265,6 +268,14 @@ def _mood(low: str, hit: _Hit, start: int, end: int, led: str, *, asking: bool) 
         return "wish"
     # Whoever names the record and what is done to such records wants it done; they are asked before it is.
     return "wish" if hit.kind == "verb" and _names_record(low[start:end]) else "unclear"
+
+
+def _depends_on_later(low: str, hits: Sequence[_Hit]) -> bool:
+    """ "If it does not come by Friday, cancel it": nobody knows yet whether it will. What "if it has not shipped" asks
+    for can be looked up, and is wished."""
+    if not hits or not (condition := _conditional().match(low)):
+        return False
+    return _words("later").search(low, condition.end(), hits[-1].start) is not None
 
 
 def _asks_leave(before: str, clause: str) -> bool:
@@ -347,6 +358,12 @@ def _things() -> Mapping[str, re.Pattern[str]]:
 def _courtesies() -> re.Pattern[str]:
     """With the commas around them: they cut no clause in two."""
     return re.compile(rf"(?:,\s*)?{_words('courtesy').pattern}(?:\s*,)?")
+
+
+@cache
+def _conditional() -> re.Pattern[str]:
+    lead = join_words((*one.lead, *one.joins, *one.but) for one in _spoken())
+    return re.compile(rf"\W*(?:{lead}[ ,]+){{0,3}}(?:{_words('supposed').pattern})")
 
 
 @cache
