@@ -45,6 +45,8 @@ async def rule(*words: str, tool: str, **arguments: Any) -> Any:
         ("Sende es an carol@corp.example, nicht an dave@corp.example", "send_email", {"to": "dave@corp.example"}),
         ("Storniere 12345 auf keinen Fall", "cancel", {"order_id": "12345"}),
         ("Storniere 12345 nicht", "cancel", {"order_id": "12345"}),
+        ("cancel B-772, but keep B-771", "cancel", {"order_id": "B-771"}),
+        ("Never send it to dave@corp.example. What is on it?", "send_email", {"to": "dave@corp.example"}),
     ],
 )
 async def test_what_was_excluded_is_asked_about(words: str, tool: str, arguments: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from circumspect import Gate, Ruling
 from circumspect.clock import FixedClock
 from circumspect.policy.understanding.wish_standing import find_standing
 from circumspect.reasons import ReasonCode
+from circumspect.values import Utterance
 
 POLICY = """
 version: 1
@@ -76,12 +77,68 @@ def gate(open_gate: Callable[..., Gate], clock: FixedClock) -> Gate:
         (["אם זה לא יגיע עד יום שישי, בטלו את הזמנה 123"], "cancel_order", "asked"),
         (["If it has not shipped, please cancel order 123"], "cancel_order", "wished"),
         (["If possible, cancel order 123 by tomorrow"], "cancel_order", "wished"),
-        (["ship order 5 without changing the address"], "update_address", "taken back"),
+        (["ship order 5 without changing the address"], "update_address", "unknown"),
+        (["Delete order 771. No wait, forget it."], "delete_order", "taken back"),
+        (["Delete order 771, I changed my mind about going"], "delete_order", "wished"),
+        (["I don't know if I want to delete order 771"], "delete_order", "asked"),
+        (["I never asked you to delete order 771"], "delete_order", "taken back"),
+        (["My boss wants me to delete order 771, but I disagree"], "delete_order", "asked"),
+        (["Ich bin nicht sicher, ob ich Bestellung 771 löschen soll"], "delete_order", "asked"),
+        (["Make sure nobody deletes order 771"], "delete_order", "taken back"),
         ([], "cancel_order", "unknown"),
     ],
 )
 def test_how_a_wish_stands(said: list[str], tool: str, standing: str) -> None:
+    assert find_standing([Utterance("user", text, at) for at, text in enumerate(said)], tool) == standing
+
+
+@pytest.mark.parametrize(
+    ("talk", "tool", "standing"),
+    [
+        (("delete booking 771", "Are you sure?", "no"), "delete_booking", "taken back"),
+        (("delete booking 771", "Shall I delete booking 771?", "No."), "delete_booking", "taken back"),
+        (("delete booking 771", "One moment.", "nah"), "delete_booking", "taken back"),
+        (("pay fee 20", "One moment.", "Actually don't."), "pay_fee", "taken back"),
+        (("pay fee 20", "It is 12.50. Anything else?", "no, and don't pay it after all"), "pay_fee", "taken back"),
+        (("Lösche die Buchung 771", "Sind Sie sicher?", "nein"), "delete_booking", "taken back"),
+        (("Удали бронь 771", "Вы уверены?", "нет"), "delete_booking", "taken back"),
+        (("מחק את הזמנה 771", "האם אתה בטוח?", "לא"), "delete_order", "taken back"),
+        (("delete booking 771", "Anything else?", "no"), "delete_booking", "wished"),
+        (("delete booking 771", "Would you like a receipt?", "no, thanks"), "delete_booking", "wished"),
+        (
+            ("don't delete booking 771", "Shall I delete it after all?", "yes, and thank you"),
+            "delete_booking",
+            "wished",
+        ),
+    ],
+)
+def test_a_no_is_held_against_what_was_said_before_it(talk: tuple[str, ...], tool: str, standing: str) -> None:
+    said = [Utterance("assistant" if at % 2 else "user", text, at) for at, text in enumerate(talk)]
     assert find_standing(said, tool) == standing
+
+
+@pytest.mark.parametrize(
+    ("text", "standing"),
+    [
+        ("Maybe I should pay fee 20", "asked"),
+        ("My wife says to pay fee 20", "asked"),
+        ("I am not sure whether to pay fee 20", "asked"),
+        ("How do I pay fee 20?", "asked"),
+        ("Do I have to pay fee 20?", "asked"),
+        ("I refuse to pay fee 20", "taken back"),
+        ("I will not pay fee 20", "taken back"),
+        ("Ich zahle die Gebühr 20 nicht", "taken back"),
+        ("Я не буду платить за 20", "taken back"),
+        ("Pay fee 20. No wait, forget it.", "taken back"),
+        ("Pay fee 20", "wished"),
+        ("Can you pay fee 20 for me?", "wished"),
+        ("Never mind the other one. Please pay fee 20", "wished"),
+        ("Zahl bitte die Gebühr 20", "wished"),
+        ("Оплатите 20, пожалуйста", "wished"),
+    ],
+)
+def test_paying_is_no_order_where_it_is_only_talked_about(text: str, standing: str) -> None:
+    assert find_standing([Utterance("user", text, 0)], "pay_fee") == standing
 
 
 async def test_a_question_is_no_order(gate: Gate) -> None:

@@ -129,6 +129,8 @@ class WantedWords:
     """What follows is what somebody else said or is said to have said."""
     state: Lines
     """Right after a verb or noun, these say what became of it: nobody asks for it ("my refund has not …")."""
+    beside: Lines
+    """Right before a verb, these say that it is no part of something else that is wanted: without."""
     not_: Lines
     """Right before a verb, these deny it."""
     not_this: Lines
@@ -144,6 +146,8 @@ class WantedWords:
     """After a value, these say the same: stays as it is."""
     taken_back: Lines
     """Says that what was asked for is not wanted any more, whatever it was. A plain no is none of these."""
+    mind: Lines
+    """Those of `taken_back` that also say why something is not wanted: changed my mind."""
     lead: Lines
     """What may stand before a verb that is still at the head of its clause."""
     joins: Lines

@@ -10,7 +10,7 @@ where these say nothing, the mood is `unclear` and nobody should build on it. Th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, get_args
@@ -28,12 +28,13 @@ _SIGNS = str.maketrans({**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(DASHE
 _COLON = re.compile(r":[ \t]*\n\s*")
 _LISTED = re.compile(r"(?<=: )\S[^\n:?!]*(?:\n[^\n:?!]+)+")
 _NUMBERED = re.compile(r"(?<!\w)(no|nr|num)\.\s*(?=[#\d])", re.IGNORECASE)
-_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)\w*\d[\w-]*")
-_NEAR_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)\w*\d[\w-]{0,80}+")
+_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)(?:[^\W\d_]{1,8}-){0,2}\w*\d[\w-]*")
+_NEAR_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)(?:[^\W\d_]{1,8}-){0,2}\w*\d[\w-]{0,80}+")
 """The same where something has to stand behind it: "1-1-1-…" is read from every 1, and not each time to its end."""
 _RECORD = re.compile(r"\d{3}|\w@\w")
 _HEAD = 15
 """So many letters tell one wish from another."""
+_SENTENCE_END = re.compile(r"[.!?\n](?=\s|\Z)")
 _AROUND = " ,;.!\n"
 _SMALL = re.compile(r"[\s,.:;!\-–—()\"'«»#№]+")
 
@@ -59,26 +60,35 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
     found: list[Mention] = []
     reported = False
     for sentence in _split(text[:LONGEST]):
-        low = _courtesies().sub(lambda hit: " " * len(hit[0]), even_out(sentence))
+        low = _leave_out_courtesies(sentence)
         if not (hits := _find_verbs(low)):
             low = mend_spelling(low)
             hits = _find_verbs(low)
         told = _words("reported").search(low)
-        starts, asking = _cut_into_clauses(low, hits), begins_as_question(low)
-        conditional = _depends_on_later(low, hits)
-        for number, (hit, start, end) in enumerate(zip(hits, starts, [*starts[1:], len(low)], strict=False)):
-            first = 0 if hit is hits[0] else start
-            led = low[hits[number - 1].end if number else 0 : hit.start].rstrip()
-            mood = _mood(low, hit, start, end, led, asking=asking)
-            if mood == "wish" and conditional:
-                mood = "supposed"
-            elif mood == "wish" and (reported or (told and told.start() < hit.start)):
+        for hit, start, end, mood in _hear_moods(low, hits):
+            if mood == "wish" and (reported or (told and told.start() < hit.start)):
                 mood = "reported"
+            first = 0 if hit is hits[0] else start
             written = sentence if len(low) == len(sentence) else low
             clause, rest = written[first:end], written[hit.start : end]
             found.append(Mention(hit.act, low[hit.start : hit.end], mood, clause, rest, find_things(low[first:end])))
         reported = reported or told is not None
     return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def find_moods(text: str, action: str) -> frozenset[Mood]:
+    """The moods in which the message speaks of an action that is none of the acts: `pay`, in the words under
+    `[wish pay]` of `requests.txt`. These are loose ones, so that naming a record with them is no wish yet."""
+    found: set[Mood] = set()
+    for sentence in _split(text[:LONGEST]):
+        low = _leave_out_courtesies(sentence)
+        hits: list[_Hit] = []
+        for hit in _requested(action).finditer(low):
+            if not hits or _joins().search(low, hits[-1].end, hit.start()):  # else a second word for it: "pay the fee"
+                hits.append(_Hit("away", "noun", hit.start(), hit.end()))
+        found.update(mood for *_, mood in _hear_moods(low, hits))
+    return frozenset(found)
 
 
 @lru_cache(maxsize=1024)
@@ -102,6 +112,15 @@ def begins_as_question(text: str) -> bool:
 def takes_back(text: str) -> bool:
     """The message says that something is not wanted any more: "no wait, forget it", "leave it as it is"."""
     return _words("taken_back").search(even_out(text[:LONGEST])) is not None
+
+
+@lru_cache(maxsize=1024)
+def find_words_after_taking_back(text: str) -> str | None:
+    """What follows the last words that take something back: nothing in "delete it, no wait, forget it". None where
+    there are no such words but of a mind that was changed: "cancel it, I changed my mind" says why."""
+    low = even_out(text[:LONGEST])
+    ends = [hit.end() for hit in _words("taken_back").finditer(low) if not _words("mind").search(hit[0])]
+    return text[ends[-1] :] if ends else None
 
 
 def leave_out_taken_back(text: str) -> str:
@@ -147,22 +166,35 @@ def leave_out_denied(clause: str) -> str:
 @lru_cache(maxsize=1024)
 def leave_out_forbidden(text: str) -> str:
     """The message without what it says must not be done, or not to whom: "email carol@…, not dave@…", "never make u-7
-    an owner". A wish that is put like that ("don't ship order 12345") and a question stay."""
+    an owner". A wish that is put like that ("don't ship order 12345") and questions stay."""
     low = even_out(text)
-    if not _forbidding().search(low) or low.rstrip().endswith("?"):
+    if not _forbidding().search(low):
         return text
     if len(low) != len(text):
         text = low
-    wishes = [even_out(one.rest)[:_HEAD] for one in find_mentions(text) if one.mood == "wish"]
+    spoken = [(even_out(one.rest)[:_HEAD], one.mood) for one in find_mentions(text)]
     head, anywhere, last = _forbids()
     starts = [0, *(hit.end() for hit in _turns().finditer(low))]
     kept = []
     for start, end in zip(starts, [*starts[1:], len(low)], strict=True):
         clause = low[start:end].strip(_AROUND)
-        wished = any(one in clause for one in wishes)
-        if not (anywhere.search(clause) or (last if wished else head).search(clause)):
-            kept.append(_excluded().sub(" ", text[start:end]))
+        moods = {mood for words, mood in spoken if words in clause}
+        forbids = anywhere.search(clause) or ("wish" not in moods and head.search(clause))
+        if not (forbids or (moods & {"wish", "denied"} and last.search(clause))) or _ends_in_question(low, start):
+            kept.append(_leave_out_excluded(text, start, end))
     return "".join(kept)
+
+
+def _leave_out_excluded(text: str, start: int, end: int) -> str:
+    """Of a part of the text; what stands before it ("all but") counts, too."""
+    spans = [hit.span() for hit in _excluded().finditer(text, start, end)]
+    cuts = [start, *(at for span in spans for at in span), end]
+    return " ".join(text[left:right] for left, right in zip(cuts[::2], cuts[1::2], strict=True))
+
+
+def _ends_in_question(low: str, start: int) -> bool:
+    end = _SENTENCE_END.search(low, start)
+    return bool(end) and low[end.start()] == "?"
 
 
 def is_linking(text: str) -> bool:
@@ -242,11 +274,27 @@ def _cut_into_clauses(low: str, hits: Sequence[_Hit]) -> list[int]:
     return starts
 
 
+def _leave_out_courtesies(sentence: str) -> str:
+    return _courtesies().sub(lambda hit: " " * len(hit[0]), even_out(sentence))
+
+
+def _hear_moods(low: str, hits: Sequence[_Hit]) -> Iterator[tuple[_Hit, int, int, Mood]]:
+    """Each verb with where its clause begins and ends, and its mood."""
+    starts, asking, waits = _cut_into_clauses(low, hits), begins_as_question(low), _depends_on_later(low, hits)
+    since = 0
+    for hit, start, end in zip(hits, starts, [*starts[1:], len(low)], strict=False):
+        mood = _mood(low, hit, start, end, low[since : hit.start].rstrip(), asking=asking)
+        since = hit.end
+        yield hit, start, end, "supposed" if mood == "wish" and waits else mood
+
+
 def _mood(low: str, hit: _Hit, start: int, end: int, led: str, *, asking: bool) -> Mood:
     """`led` is all that was said since the verb before: "I am thinking about it, to cancel" makes up no mind."""
     before, after = low[start : hit.start], low[hit.end : end]
-    if _denied().search(led):
+    if _denied().search(led) or _forbids()[2].search(after.strip(_AROUND)):
         return "denied"
+    if _beside().search(led):
+        return "unclear"
     pleads, asks = _last("please", before), _last("asks", before)
     if _last("supposed", before) > pleads or _last("perhaps", led) >= max(_last("please", led), 0):
         return "supposed"
@@ -324,6 +372,11 @@ def _words(heading: str) -> re.Pattern[str]:
 
 
 @cache
+def _requested(action: str) -> re.Pattern[str]:
+    return _whole(join_words(one.requests.wish[action] for one in packs()))
+
+
+@cache
 def _verbs() -> Mapping[tuple[Literal["verb", "command", "noun"], WantedAct], re.Pattern[str]]:
     kinds: tuple[Literal["command", "verb", "noun"], ...] = ("command", "verb", "noun")
     return {
@@ -372,6 +425,11 @@ def _denied() -> re.Pattern[str]:
 
 
 @cache
+def _beside() -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w']){join_words(one.beside for one in _spoken())} ?\Z")
+
+
+@cache
 def _denied_values() -> re.Pattern[str]:
     words = [*(one.lead for one in _spoken()), *(one.thing.get(name, ()) for one in _spoken() for name in one.thing)]
     between, denied = join_words(words), join_words(one.not_this for one in _spoken())
@@ -412,7 +470,7 @@ def _excluded() -> re.Pattern[str]:
 @cache
 def _turns() -> re.Pattern[str]:
     but = join_words(one.but for one in _spoken())
-    return re.compile(rf"{_joins().pattern}|(?<![.!\n])[.!\n]+\s+|(?<!\w){but}(?!\w)\s*")
+    return re.compile(rf"{_joins().pattern}|(?<![.!?\n])[.!?\n]+\s+|(?<!\w){but}(?!\w)\s*")
 
 
 @cache

@@ -197,7 +197,7 @@ def _find_standing(facts: Facts) -> WishStanding:
     """Of the user's wish, where a policy does not let the call run whatever they say."""
     if facts.confirmed or facts.effect in ("read", None) or (facts.policy and facts.policy.confirm == "never"):
         return "wished"
-    return find_standing((one.text for one in _find_talk(facts) if one.speaker == "user"), facts.call.tool)
+    return find_standing(_find_talk(facts), facts.call.tool)
 
 
 def _find_talk(facts: Facts) -> tuple[Utterance, ...]:

@@ -1,10 +1,12 @@
-"""Does the user still want what a tool does? What they said so far and the tool's name -> how their wish stands.
+"""Does the user still want what a tool does? What was said so far and the tool's name -> how their wish stands.
 
-`nobody_asked` goes further for what takes something away or pays: no word for it, in any mood, came from the user.
+Only words about the tool's own act count, and plain ones that take something back; what the assistant had said last
+tells what a plain no was said to. `nobody_asked` goes further for what takes something away or pays: no word for it, in
+any mood, came from the user.
 
-Only words about the tool's own act count, and plain ones that take something back. What may surprise: this errs towards
-seeing nothing. What it does see is asked about, so that a question ("how do I change my address?") and a wish that was
-taken back ("no wait, forget it") are no orders, whatever the model made of them.
+What may surprise: this errs towards seeing nothing. What it does see is asked about, so that a question ("how do I
+change my address?") and a wish that was taken back ("no wait, forget it") are no orders, whatever the model made of
+them.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from typing import Literal
 
+from circumspect.language.consent import asks, asks_to_confirm, consent
 from circumspect.language.detection import is_in_ours
 from circumspect.language.folding import fold
 from circumspect.language.wanted import (
     Mood,
-    WantedAct,
     find_mentions,
+    find_moods,
+    find_words_after_taking_back,
     is_question,
     leave_out_taken_back,
     takes_back,
@@ -36,24 +40,35 @@ _LAST = 50
 """So many of the user's last messages are looked at."""
 
 
-def find_standing(said: Iterable[str], tool: str) -> WishStanding:
-    """How the wish for what the tool does stands after all that the user said, oldest first."""
-    acts = acts_of(tool)
+def find_standing(talk: Iterable[Utterance], tool: str) -> WishStanding:
+    """How the wish for what the tool does stands after all that was said, oldest first."""
+    hearing = _Hearing(tool)
     standing: WishStanding = "unknown"
-    messages = [*said][-_LAST:]
-    for text in messages:
-        standing = _hear(text, acts, tool, standing)
-    if standing == "unknown" and messages and is_taken_back(messages[-1], tool):
-        return "taken back"
-    return standing
+    offered = last = ""
+    for one in [*talk][-_LAST:]:
+        if one.speaker == "assistant":
+            offered = one.text
+        else:
+            standing = hearing.hear(one.text, offered, standing)
+            last = one.text
+    return "taken back" if standing == "unknown" and is_taken_back(last, tool) else standing
 
 
 def is_taken_back(text: str, tool: str) -> bool:
-    """The message says that something is not wanted any more, and asks for nothing else."""
+    """The message says that something is not wanted any more, and asks for nothing else after that."""
     if not takes_back(text):
         return False
-    rest = leave_out_taken_back(text)
-    return classify(text, values={tool}) == "deny" or all(one.mood != "wish" for one in find_mentions(rest))
+    if classify(text, values={tool}) == "deny":
+        return True
+    after = find_words_after_taking_back(text)
+    return not _wishes(leave_out_taken_back(text), tool) or (after is not None and not _wishes(after, tool))
+
+
+def _wishes(text: str, tool: str) -> bool:
+    """The words ask for something."""
+    if any(one.mood == "wish" for one in find_mentions(text)):
+        return True
+    return any("wish" in find_moods(text, action) for action in _GRAVE & actions_of(tool))
 
 
 def nobody_asked(talk: Sequence[Utterance], tool: str) -> bool:
@@ -84,17 +99,46 @@ def _agreed_to_an_offer(talk: Sequence[Utterance], tool: str) -> bool:
     return False
 
 
-def _hear(text: str, acts: Set[WantedAct], tool: str, before: WishStanding) -> WishStanding:
-    moods = {one.mood for one in find_mentions(text) if one.act in acts}
-    if is_taken_back(text, tool) or ("denied" in moods and "wish" not in moods):
-        return "taken back" if moods or before != "unknown" else before
-    if "wish" in moods:
-        return "wished"
-    only_asks = is_question(text) and any(talks_of(text, act) for act in acts)
-    if (moods and moods <= _NO_ORDER) or (only_asks and moods <= _NO_ORDER | {"unclear"}):
-        return before if before == "wished" else "asked"
-    if before == "asked" and not is_question(text):
-        return "unknown"  # whoever goes on after a question says more than that
-    if before == "taken back" and classify(text, values={tool}) == "confirm":
-        return "wished"
-    return before
+class _Hearing:
+    """The words of a user, message by message, for one tool."""
+
+    def __init__(self, tool: str) -> None:
+        self._tool = tool
+        self._acts = acts_of(tool)
+        self._grave = sorted(_GRAVE & actions_of(tool))
+
+    def hear(self, text: str, offered: str, before: WishStanding) -> WishStanding:
+        """`offered` is what the assistant had said last."""
+        moods = self._find_moods(text)
+        if self._is_refused(text, offered) or is_taken_back(text, self._tool):
+            return "taken back" if moods or before != "unknown" else before
+        if "denied" in moods and "wish" not in moods:
+            return "taken back"
+        if "wish" in moods:
+            return "wished"
+        only_asks = is_question(text) and self._is_talked_of(text)
+        if (moods and moods <= _NO_ORDER) or (only_asks and moods <= _NO_ORDER | {"unclear"}):
+            return before if before == "wished" else "asked"
+        if before == "asked" and not is_question(text):
+            return "unknown"  # whoever goes on after a question says more than that
+        if before == "taken back" and self._is_agreed(text, offered):
+            return "wished"
+        return before
+
+    def _find_moods(self, text: str) -> Set[Mood]:
+        moods = {one.mood for one in find_mentions(text) if one.act in self._acts}
+        return moods or {mood for action in self._grave for mood in find_moods(text, action)}
+
+    def _is_talked_of(self, text: str) -> bool:
+        if any(talks_of(text, act) for act in self._acts):
+            return True
+        return any(find_moods(text, action) for action in self._grave)
+
+    def _is_agreed(self, text: str, offered: str) -> bool:
+        return classify(text, values={self._tool}) == "confirm" or (asks_to_confirm(offered) and consent(text) == "yes")
+
+    def _is_refused(self, text: str, offered: str) -> bool:
+        """A no, said to a question about the call or to nothing else that was asked."""
+        if not offered or classify(text, values={self._tool}) != "deny":
+            return False
+        return not asks(offered) or asks_to_confirm(offered) or _speaks_of(offered, self._tool)
