@@ -9,7 +9,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds for one thing: a page, an answer, a server that starts, a process that ends."""
 ENDURANCE = 600.0
 """Seconds for many things in one process, such as all pages of the documentation."""

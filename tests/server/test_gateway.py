@@ -19,6 +19,7 @@ from tests.patience import PATIENCE
 from circumspect.cli import cli
 from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.demo.samples.sample_files import DIRECTORY
+from circumspect.errors import ConfigError
 from circumspect.policy.load import load
 from circumspect.server.config import Settings
 from circumspect.server.stores.policies import put_policy
@@ -118,7 +119,8 @@ async def test_a_destructive_call_waits_for_a_colleague_and_the_retry_gets_what_
         assert not third.is_error
         assert "12345" in said(third)
         assert await ran(shop) == ["succeeded"], "the retry attached; it did not run again"
-        assert (await approvals("approve", waiting["id"])).exit_code == 1
+        with pytest.raises(ConfigError, match="Already decided"):
+            await approvals("approve", waiting["id"])
     assert await ran(shop) == ["succeeded"]
 
 

@@ -128,7 +128,8 @@ async def python_tools(name: str, context: ToolContext) -> Sequence[Tool]:
     if not is_factory(found):
         return _tools(found, name)
     try:
-        made = await asyncio.to_thread(found, context)
+        waits = inspect.iscoroutinefunction(found)  # made here: what a thread makes for nobody is awaited by nobody
+        made = found(context) if waits else await asyncio.to_thread(found, context)
         return _tools(await made if isinstance(made, Awaitable) else made, name)
     except ConfigError:
         raise
