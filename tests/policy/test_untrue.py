@@ -79,6 +79,101 @@ def test_each_has_its_reason(reply: str, calls: list[PastCall], reason: str) -> 
     assert [one.reason for one in find_untrue(reply, "en", calls)] == [reason]
 
 
+@pytest.mark.parametrize("verb", ["deleted", "cancelled", "removed", "refunded", "booked"])
+@pytest.mark.parametrize(
+    "thing",
+    [
+        *("booking", "order", "reservation", "subscription", "meeting", "building", "listing", "posting", "filing"),
+        *("account", "policy", "the orders", "your booking", "booking number"),
+    ],
+)
+@pytest.mark.parametrize("calls", [[], [ran("delete_booking", {"error": "down"}, ok=False, booking_id="B-1")]])
+def test_whatever_noun_stands_behind_the_verb_a_deed_that_did_not_happen_is_found(
+    verb: str, thing: str, calls: list[PastCall]
+) -> None:
+    for said in (f"I have {verb} {thing} B-1.", f"I {verb} {thing} B-1.", f"I've just {verb} {thing} B-1."):
+        assert [one.reason for one in find_untrue(said, "en", calls)] == ["not_done"], said
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "I cancelled orders B-1 and B-2."),
+        ("en", "I have cancelled all bookings."),
+        ("en", "I have cancelled every booking of yours."),
+        ("en", "I have automatically cancelled your booking."),
+        ("en", "Deleted booking B-1."),
+        ("en", "Your insurance policy P-1 has been cancelled."),
+        ("de", "Ich habe Ihre Bestellungen storniert."),
+        ("de", "Ihre Termine wurden storniert."),
+        ("ru", "Я отменил ваши заказы."),
+        ("ru", "Я отменил заказы B-1 и B-2."),
+        ("he", "ביטלתי את ההזמנות B-1 ו-B-2."),
+    ],
+)
+def test_a_deed_of_ours_is_no_general_rule(language: Any, reply: str) -> None:
+    assert find_untrue(reply, language, [])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Cancelled bookings cannot be restored.",
+        "A cancelled order is refunded within 5 days.",
+        "Orders are cancelled automatically after a week.",
+        "Our policy allows this for 30 days.",
+        "Stornierte Bestellungen werden erstattet.",
+    ],
+)
+def test_a_general_rule_is_none_of_our_deeds(reply: str) -> None:
+    assert not find_untrue(reply, None, [])
+
+
+EXTENDED = [ran("extend_loan", {"ok": True}, loan_id="L-7")]
+
+
+@pytest.mark.parametrize(
+    ("calls", "reply"),
+    [
+        (EXTENDED, "I have extended your loan L-7."),
+        (EXTENDED, "I extended loan L-7."),
+        (EXTENDED, "Your loan L-7 is extended."),
+        (EXTENDED, "Ich habe Ihr Darlehen L-7 verlängert."),
+        (EXTENDED, "Я продлил ваш заём L-7."),
+        (EXTENDED, "הארכתי את ההלוואה L-7."),
+        (EXTENDED, "Done!"),
+        ([ran("archive_ticket", ticket="T-5")], "I have archived ticket T-5."),
+        ([ran("open_account", account="A-1")], "I have opened your account A-1."),
+        ([ran("process_claim", claim="C-1")], "Your claim C-1 was processed."),
+        ([ran("library__lend_book", book="K-2")], "I have lent you book K-2."),
+        ([ran("delete_booking", booking_id="B-1")], "Booking B-1 is gone."),
+    ],
+)
+def test_a_deed_is_what_its_tools_name_says_of_that_record(calls: list[PastCall], reply: str) -> None:
+    assert not find_untrue(reply, None, calls)
+    assert find_untrue(reply, None, [])
+    failed = [ran(one.call.tool, {"error": "down"}, ok=False, **one.call.arguments) for one in calls]
+    assert find_untrue(reply, None, failed)
+    if reply[-3:-2] == "-":
+        assert find_untrue(reply[:-2] + "9.", None, calls)
+
+
+@pytest.mark.parametrize(
+    ("call", "reply"),
+    [
+        (EXTENDED[0], "I have deleted your loan L-7."),
+        (EXTENDED[0], "Your loan L-7 was cancelled."),
+        (EXTENDED[0], "I have extended your subscription."),
+        (ran("get_loan", loan_id="L-7"), "I have extended your loan L-7."),
+        (ran("get_extended_loan", loan_id="L-7"), "Your loan L-7 is extended."),
+        (ran("simulate_extend", loan_id="L-7"), "I have extended your loan L-7."),
+        (ran("open_page", page="L-7"), "I have wrapped L-7."),
+    ],
+)
+def test_a_name_bears_out_no_other_deed(call: PastCall, reply: str) -> None:
+    assert find_untrue(reply, "en", [call])
+
+
 def test_only_the_sentence_that_is_not_so_is_named() -> None:
     reply = "Hello Dana! I have cancelled your order. Which colour do you like?"
     assert [one.sentence for one in find_untrue(reply, "en", [])] == ["I have cancelled your order."]

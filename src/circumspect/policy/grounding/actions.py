@@ -20,6 +20,7 @@ from typing import Literal, get_args
 from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, join_patterns, join_words, packs
 from circumspect.language.sentences import split_sentences
+from circumspect.policy.grounding.words import bag
 
 ToolAction = Literal["send", "pay", "create", "book", "delete", "change", "invite", "open"]
 _ACTIONS: tuple[ToolAction, ...] = get_args(ToolAction)
@@ -56,6 +57,21 @@ _ALSO: Mapping[ToolAction, tuple[ToolAction, ...]] = {
 }
 
 _MONEY = frozenset(("money", "payment", "transaction", "funds", "cash"))
+READING = bag("get list check find search show look lookup read view fetch query")
+_ONLY_LOOKS = READING | bag(
+    "browse preview simulate dry validate verify estimate quote draft prepare plan calculate compute test try count "
+    "ask propose suggest compare can is has think request"
+)
+_PAST = {
+    "begin": "began begun", "break": "broke broken", "bring": "brought", "build": "built", "buy": "bought",
+    "choose": "chose chosen", "cut": "cut", "do": "did done", "draw": "drew drawn", "freeze": "froze frozen",
+    "get": "got", "give": "gave given", "hide": "hid hidden", "hold": "held", "keep": "kept", "lend": "lent",
+    "let": "let", "make": "made", "pay": "paid", "put": "put", "rebuild": "rebuilt", "reset": "reset", "run": "ran run",
+    "sell": "sold", "send": "sent", "set": "set", "shut": "shut", "split": "split", "spend": "spent",
+    "take": "took taken", "undo": "undid undone", "unfreeze": "unfroze unfrozen", "withdraw": "withdrew withdrawn",
+    "write": "wrote written",
+}  # fmt: skip
+_DOUBLED = re.compile(r"[^aeiou][aeiou][bdglmnprt]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +140,31 @@ def objects_of(tool: str) -> tuple[str, ...]:
 def words_of(tool: str) -> tuple[str, ...]:
     """`sendChannel_message` is send, channel, message."""
     return tuple(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", tool))
+
+
+def only_looks(tool: str) -> bool:
+    """A word of the name says that it looks, tries or asks, and changes nothing."""
+    return not _ONLY_LOOKS.isdisjoint(words_of(tool))
+
+
+@lru_cache(maxsize=4096)
+def past_forms_of(tool: str) -> frozenset[str]:
+    """What is said of it once it ran, by the words of its name: `extend_loan` extended."""
+    words = words_of(tool)
+    return frozenset(form for one in (words[:1] if only_looks(tool) else words) for form in _past_forms(one))
+
+
+def _past_forms(word: str) -> Iterator[str]:
+    if word in _PAST:
+        yield from _PAST[word].split()
+    elif word.endswith("e"):
+        yield f"{word}d"
+    elif word.endswith("y") and word[-2:-1] not in "aeiou":
+        yield f"{word[:-1]}ied"
+    else:
+        yield f"{word}ed"
+        if _DOUBLED.search(word):
+            yield f"{word}{word[-1]}ed"
 
 
 @lru_cache(maxsize=1024)

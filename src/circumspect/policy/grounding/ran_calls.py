@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from circumspect.language.pack import compile_words, packs
-from circumspect.policy.grounding.actions import actions_of, words_of
+from circumspect.policy.grounding.actions import READING, actions_of, only_looks, past_forms_of, words_of
 from circumspect.policy.grounding.call_texts import CallText, text_of
 from circumspect.values import PastCall, ToolCall, ToolSpec
 
@@ -28,9 +28,6 @@ SUPPORTS: Mapping[str, frozenset[str]] = {
     "create": frozenset(("create", "book", "change", "delete", "pay", "send", "invite")),
     "invite": frozenset(("invite", "create", "send")),
 }
-_READING = frozenset(
-    ("get", "list", "check", "find", "search", "show", "look", "lookup", "read", "view", "fetch", "query")
-)
 
 
 class GrowingText:
@@ -132,6 +129,28 @@ class RanCalls:
         # A tool that changes something in a way that its name does not tell may have done any of it.
         return frozenset(actions) or (frozenset(SUPPORTS) if spec and spec.effect else frozenset())
 
+    def is_only_read(self, call: ToolCall) -> bool:
+        spec = self.tools.get(call.tool)
+        return spec is not None and spec.effect == "read"
+
+
+def may_change(tool: str) -> bool:
+    """Nothing in its name says that it only looks."""
+    return not only_looks(tool) and actions_of(tool) != {"open"}
+
+
+def is_named_by(tool: str, clause: str, action: str | None) -> bool:
+    """What the clause says was done is what the tool's name says: "extended" after `extend_loan`. `action` is the kind
+    of deed that the clause was read as; None is a verb that nobody listed."""
+    forms = past_forms_of(tool)
+    said = (hit[0] for hit in _saying_done(action).finditer(clause)) if action else (clause,)
+    return any(not forms.isdisjoint(_WORD.findall(one)) for one in said)
+
+
+def is_deed_by_name(tool: str) -> bool:
+    """A word of the tool's name is a verb that claims are made with, of whatever kind."""
+    return any(_any_deed().fullmatch(one) for one in past_forms_of(tool))
+
 
 def holds(text: str, value: str) -> bool:
     """As a word of its own."""
@@ -139,7 +158,24 @@ def holds(text: str, value: str) -> bool:
 
 
 def _reads(tool: str) -> bool:
-    return words_of(tool)[:1] != () and words_of(tool)[0] in _READING
+    return words_of(tool)[:1] != () and words_of(tool)[0] in READING
+
+
+@cache
+def _saying_done(action: str) -> re.Pattern[str]:
+    return compile_words(
+        lines
+        for one in packs()
+        for lists in (one.statements.done, one.statements.framed)
+        if (lines := lists.get(action))
+    )
+
+
+@cache
+def _any_deed() -> re.Pattern[str]:
+    said = [one.statements for one in packs()]
+    lists = [lines for one in said for lines in (*one.done.values(), *one.framed.values(), one.finished, one.ended)]
+    return compile_words(lists)
 
 
 @cache
@@ -156,4 +192,5 @@ def _says(record: str, action: str) -> bool:
     return bool(_saying(action).search(record))
 
 
+_WORD = re.compile(r"[a-z]+")
 _Shape = tuple[str, frozenset[str]]

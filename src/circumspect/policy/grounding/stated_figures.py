@@ -10,7 +10,8 @@ from circumspect.language.pack import join_words, packs, split_pairs
 from circumspect.language.written_values import clocks_in, days_in
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,32}){1,4}")
-_ID = re.compile(r"(?<![\w.,:/+@-])(?=[a-z-]{0,8}\d)[a-z0-9-]{4,16}(?![\w@]|[.,:/]\d)")
+_ID = re.compile(r"(?<![\w.,:/+@-])(?=[a-z-]{0,8}\d)[a-z0-9-]{3,16}(?![\w@]|[.,:/]\d)")
+_SHORT = re.compile(r"[a-z]-\d")
 _COUNTED = re.compile(r"\d{1,3}-[a-z]+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _NUMBER = r"\d{1,9}(?:[ ,.]\d{3}){0,3}(?:[.,]\d{1,2})?"
@@ -32,7 +33,7 @@ def find_ids(clause: str) -> list[str]:
     for hit in _ID.finditer(_EMAIL.sub(" ", clause)):
         each = hit.group().strip("-")
         if (
-            len(each) > 3
+            (len(each) > 3 or _SHORT.fullmatch(each))
             and not _YEAR.fullmatch(each)
             and not _COUNTED.fullmatch(each)
             and not any(each in one for one in sums)

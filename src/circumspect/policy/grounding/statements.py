@@ -62,7 +62,7 @@ _NO_MORE = re.compile(r"(\w{2,9}) \w+(?:,| -) \1(?: \w+){1,3}\W*$")
 _BULLET = re.compile(r"\s*[*\u2022\u2705\u2714\u2611\u2713]")
 _LONGEST = 400
 _FULL_STOP = re.compile(r"[;]| - ")
-_NUMBER = re.compile(r"\d{4}|\w@\w|\d:\d\d|\d[.,]\d\d(?!\d)")
+_NUMBER = re.compile(r"\d{4}|\w@\w|\d:\d\d|\d[.,]\d\d(?!\d)|(?<![\w-])[a-z]{1,4}-\d{1,3}(?![\w-])")
 _FIGURE = re.compile(r"[^\W\d]\W+\d|\d\W+[^\W\d]")
 _STOPS = re.compile(STOPS)
 _TOPIC = 4
@@ -290,6 +290,15 @@ def _find_objects(said: TextWords, words: StatementPatterns) -> frozenset[str]:
     return frozenset([hit.lastgroup or "" for hit in words.objects.pattern.finditer(said.text)])
 
 
+@lru_cache(maxsize=1024)
+def find_objects(words: str, language: Language = "en") -> frozenset[str]:
+    """The kinds of things that words name: those of a tool, say."""
+    said = read_words(words)
+    return frozenset[str]().union(
+        *(_find_objects(said, one) for one in find_patterns(language) if one.language == language)
+    )
+
+
 def _is_bare(before: str, words: StatementPatterns) -> bool:
     """Nothing but an "and" stands before the verb: its subject is the one of the clause before."""
     return not before.strip() or bool(words.joins.fullmatch(before.strip()))
@@ -307,12 +316,21 @@ def _join_leading(read: list[Statement]) -> Iterator[Statement]:
             before = ""
 
 
+_DONE_TO = frozenset(("delete", "close", "pay", "charge", "book"))
+
+
 def _scan(said: TextWords, words: StatementPatterns) -> list[FoundSign]:
-    return [
+    signs = [
         sign
         for sign in words.signs.find(said)
         if not (sign.kind == "done" and words.attributive.search(said.text, 0, sign.start))
     ]
+    if any(sign.kind == "general" for sign in signs) and (own := words.own.pattern.search(said.text)):
+        # "I have cancelled the orders": what we say that we took away, paid or booked is this case, whatever its noun.
+        deeds = (one for one in signs if one.kind in ("done", "framed") and one.action in _DONE_TO)
+        if any(own.start() <= one.start and one.end <= own.end() for one in deeds):
+            signs = [one for one in signs if one.kind != "general" or one.start < own.start()]
+    return signs
 
 
 def _read_clause(

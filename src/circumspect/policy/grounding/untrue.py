@@ -19,9 +19,17 @@ from circumspect.language.pack import packs
 from circumspect.language.wanted import asks_for_person, find_mentions, is_question
 from circumspect.policy.grounding.actions import actions_of, words_of
 from circumspect.policy.grounding.call_texts import list_leaves
-from circumspect.policy.grounding.ran_calls import SUPPORTS, GrowingText, RanCalls, SameCalls
+from circumspect.policy.grounding.ran_calls import (
+    SUPPORTS,
+    GrowingText,
+    RanCalls,
+    SameCalls,
+    is_deed_by_name,
+    is_named_by,
+    may_change,
+)
 from circumspect.policy.grounding.stated_figures import FigureSource, find_ids, has_other_figure
-from circumspect.policy.grounding.statements import ANY, Statement, admits_doubt, read_statements
+from circumspect.policy.grounding.statements import ANY, Statement, admits_doubt, find_objects, read_statements
 from circumspect.values import Language, PastCall, ToolCall, ToolSpec
 
 UntrueReason = Literal["not_done", "was_done", "unknown", "not_promised", "figure", "secret", "source", "language"]
@@ -103,6 +111,8 @@ class _Ledger:
         self.known = fold(known)
         self.done, self.missed, self.unknown = ran.done, ran.missed, ran.unknown
         self.wrote = [one for one in ran.done if one.does]
+        self.unsorted = [one for one in ran.done if not one.does and not ran.is_only_read(one.call)]
+        """Of which no kind of deed is known."""
         self.explains = denies and bool(self.missed or self.unknown)
 
     @cached_property
@@ -206,6 +216,7 @@ class _Ledger:
 
     def _is_done(self, one: Statement) -> bool:
         fitting = [each.read() for each in self.wrote if self._fits(each.call, each.does, one)]
+        fitting += [each.read() for each in self.unsorted if self._is_its_name(each.call, one)]
         told = self.done if one.action != ANY else ()
         said = [each.read_saying(one.action) for each in told if self._is_about(each.call, one)]
         ids = find_ids(one.clause)
@@ -232,11 +243,25 @@ class _Ledger:
         if one.both and self.ran.wrote == 1:
             return False
         if one.kind == "own":
-            return _bear([each.read() for each in self.wrote], find_ids(one.clause))
+            ids = find_ids(one.clause)
+            near = (
+                each
+                for each in self.unsorted
+                if (ids and may_change(each.call.tool)) or self._is_its_name(each.call, one)
+            )
+            return _bear([each.read() for each in (*self.wrote, *near)], ids)
         waits = GrowingText()
         waits.pieces.extend(fold(" ".join(list_leaves(dict(each.arguments)))) for each in self.pending)
         ran = [*self.done, *(self.missed if self.wrote else ())]
         return _bear([*(each.read() for each in ran), waits], find_ids(one.clause))
+
+    def _is_its_name(self, call: ToolCall, one: Statement) -> bool:
+        """The clause says of it what its name says, and of no other kind of thing."""
+        if one.objects and not one.objects & find_objects(" ".join(words_of(call.tool))):
+            return False
+        if one.kind == "done":
+            return is_deed_by_name(call.tool) if one.action == ANY else is_named_by(call.tool, one.clause, one.action)
+        return is_named_by(call.tool, one.clause, None)
 
     def _is_waiting(self, one: Statement) -> bool:
         """A call that is about to run does it; a deed that is not named may be any of them."""
