@@ -357,3 +357,42 @@ def test_an_order_is_not_cancelled_for_one_of_its_items(tmp_path: Path) -> None:
     cancel = {"order_id": "A10077", "reason": "not needed"}
     assert last(tmp_path, part.calls("cancel_order", **cancel)).verdict == "deny"
     assert last(tmp_path, whole.calls("cancel_order", **cancel)).verdict == "allow"
+
+
+def written_call(tool: str, **arguments: str) -> str:
+    return f"<tool_call>{json.dumps({'name': tool, 'arguments': arguments})}</tool_call>"
+
+
+def test_a_call_in_words_is_ruled_on_like_any_other(tmp_path: Path) -> None:
+    both = (
+        f"I do both.{written_call('get_order', order_id='A10077')}\n{written_call('cancel_order', order_id='A10077')}"
+    )
+    rows = rulings(written(tmp_path / "talk.jsonl", conversation(looked_up().says(both))))
+    assert [(row.tool, row.index, row.call) for row in rows] == [
+        ("get_order", 1, 0),
+        ("get_order", 3, 0),
+        ("cancel_order", 3, 1),
+    ]
+    assert rows[-1].verdict == "ask"
+
+
+def test_what_came_back_in_words_answers_the_calls_in_their_order(tmp_path: Path) -> None:
+    talk = Talk().user("Cancel orders A10077 and B20088, please.")
+    talk.says(written_call("get_order", order_id="A10077") + written_call("get_order", order_id="B20088"))
+    talk.user("".join(f"<tool_response>{json.dumps(one)}</tool_response>" for one in (ORDER, OTHER)))
+    talk.says("Shall I cancel order A10077?").user("Yes.").says(written_call("cancel_order", order_id="A10077"))
+    rules = policy("version: 1\ntools: {get_order: {effect: read}, cancel_order: {effect: write, requires: "
+                   "[{call: get_order, same: order_id}], deny_unless: [{if: 'facts.get_order[args.order_id].status == "
+                   '"open"\', because: It is not open.}]}}')  # fmt: skip
+    tools = [one for one in SHOP if one["function"]["name"] == "get_order"]
+    tools.append({"name": "cancel_order", "input_schema": {"properties": {"order_id": {"type": "string"}}}})
+    row = rulings(written(tmp_path / "talk.jsonl", conversation(talk) | {"tools": tools}), rules)[-1]
+    assert (row.verdict, codes(row)) == ("allow", set())
+
+
+def test_a_user_who_writes_a_result_without_a_call_only_says_so(tmp_path: Path) -> None:
+    talk = Talk().user(f"<tool_response>{json.dumps(ORDER)}</tool_response>")
+    talk.says("Shall I cancel order A10077 (not needed)?").user("Yes.")
+    talk.calls("cancel_order", order_id="A10077", reason="not needed")
+    rows = list(audit([written(tmp_path / "talk.jsonl", conversation(talk))], policy()))
+    assert [type(row) for row in rows] == [AuditedCall]

@@ -73,9 +73,69 @@ def test_the_format_can_be_forced_and_exports_are_taken_by_the_folder(run: Run, 
     assert set(EXPORTS) < set(FORMATS)
 
 
-def test_a_talk_without_calls_is_a_pass(run: Run, talk: Path) -> None:
-    talk.write_text(json.dumps({"id": "c1", "messages": TALK["messages"][:1]}), "utf-8")
-    assert run("audit", "talk.jsonl", "--fail-on", "ask").code == 0
+WORDS = (
+    '{"messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Hello, how can I help?"}]}'
+)
+
+
+@pytest.mark.parametrize("options", [(), ("--fail-on", "ask"), ("--jobs", "2")])
+def test_an_audit_that_ruled_on_nothing_is_no_pass(run: Run, folder: Path, options: tuple[str, ...]) -> None:
+    (folder / "words.jsonl").write_text(f"{WORDS}\n")
+    run("audit", "words.jsonl", *options).refused("nothing to rule on in words.jsonl", "no call was proposed")
+
+
+def test_beside_conversations_with_calls_words_are_nothing_to_report(run: Run, folder: Path) -> None:
+    (folder / "words.jsonl").write_text(f"{WORDS}\n")
+    ran = run("audit", "talk.jsonl", "words.jsonl")
+    assert ran.code == 0
+    assert "could not be read" not in ran.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Thought: cancel\nAction: cancel_order\nAction Input: {}",
+        "<function=cancel_order>{}</function>",
+        "<function=cancel_order>\n<parameter=order_id>\nA1\n</parameter>\n</function>",
+        '[TOOL_CALLS] [{"name": "cancel_order"}]',
+        "<tool_call>cancel_order(order_id='A1')</tool_call>",
+        '<tool_call>{"name": "cancel_order", "arguments": {"order_id": "A1"</tool_call>',
+        '<invoke name="cancel_order">',
+        '<|python_tag|>{"name": "cancel_order"}',
+        '<functioncall> {"name": "cancel_order"}',
+        "<｜tool▁calls▁begin｜>cancel_order",
+        '{"name": "cancel_order", "parameters": {"order_id": "A1"}}',
+        "```tool_code\ncancel_order('A1')\n```",
+    ],
+)
+def test_calls_in_words_that_nobody_reads_are_no_pass(run: Run, folder: Path, words: str) -> None:
+    messages = [{"role": "user", "content": "What does it cost?"}, {"role": "assistant", "content": words}]
+    (folder / "odd.jsonl").write_text("\n" + json.dumps({"id": "c1", "messages": messages}))
+    ran = run("audit", "odd.jsonl", "--fail-on", "redo")
+    ran.refused("nothing to rule on in odd.jsonl", "not everything could be read")
+    assert "1 unknown piece" in ran.out
+    assert "odd.jsonl:2" in ran.out
+
+
+def test_who_describes_a_notation_calls_nothing(run: Run, folder: Path) -> None:
+    rules = "Write <tool_call>{}</tool_call>, or\nAction: name\nAction Input: {}"
+    told = {"id": "c2", "messages": [{"role": role, "content": rules} for role in ("system", "user")]}
+    (folder / "told.jsonl").write_text(f"{json.dumps(TALK)}\n{json.dumps(told)}\n")
+    assert "could not be read" not in run("audit", "told.jsonl").out
+
+
+def test_an_answer_that_its_logger_left_out_is_no_pass(run: Run, folder: Path) -> None:
+    one = {"id": "o1", "traceId": "t1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z"}
+    cut = "<truncated due to size exceeding limit>"
+    asked = [{"role": "user", "content": "What does it cost?"}]
+    for kind, given in (("GENERATION", asked), ("SPAN", asked), ("GENERATION", cut)):
+        trace = {"id": "t1", "observations": [{**one, "type": kind, "input": given, "output": cut}]}
+        (folder / "trace.json").write_text(json.dumps(trace))
+        ran = run("audit", "trace.json")
+        ran.refused("nothing to rule on in trace.json")
+        if kind == "GENERATION":
+            assert "1 unread answer" in ran.out
+            assert "trace.json:1" in ran.out
 
 
 def test_a_pipe_can_be_read_and_cannot_be_divided(run: Run, talk: Path) -> None:

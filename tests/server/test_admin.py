@@ -293,6 +293,9 @@ def test_an_audit_of_which_nothing_could_be_read_is_a_problem_and_no_pass(house:
     unknown = client.post("/v1/audit", json={"transcripts": [{"steps": [{"tool_calls": [{"name": "pay"}]}]}]})
     is_a_problem(unknown, 422, "nothing_read")
     assert "members: steps; it seems to hold tool calls" in unknown.text
+    for words in ("Hello.", "Action: pay\nAction Input: {}", "<function=pay>{}</function>"):
+        said = {"messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": words}]}
+        is_a_problem(client.post("/v1/audit", json={"transcripts": [said]}), 422, "nothing_read")
     is_a_problem(client.post("/v1/audit", content=b"", headers={"Content-Type": "application/x-ndjson"}), 422)
 
 

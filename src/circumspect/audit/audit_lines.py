@@ -15,7 +15,7 @@ import orjson
 
 from circumspect.audit.auditor import Auditor
 from circumspect.audit.rulings import line_of
-from circumspect.audit.summary import AuditSummary
+from circumspect.audit.summary import NOTHING_PROPOSED, AuditSummary
 from circumspect.audit.tool_defs import Toolbox
 from circumspect.audit.transcript_files import TranscriptProblem, read_stream
 from circumspect.errors import PolicyError
@@ -42,6 +42,8 @@ def audit_lines(data: bytes, facts: Mapping[str, Any]) -> dict[str, Any]:
             summary.add(row)
             out.write(line_of(row))
     if unread := next(iter(summary.unread_files.values()), None):
-        return {"unread": unread.problem}
+        return {"unread": f"not everything could be read: {unread.problem}"}
+    if not summary.ruled_files:
+        return {"unread": NOTHING_PROPOSED}
     out.write(orjson.dumps({"summary": summary.to_json()}) + b"\n")
     return {"lines": out.getvalue().decode()}

@@ -10,13 +10,19 @@ was recorded, even where a call would have been held.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from circumspect.audit.draft_policy import guess
 from circumspect.audit.message_formats import steps
+from circumspect.audit.readers.written_calls import (
+    find_written_call,
+    has_written_calls,
+    read_written_calls,
+    read_written_results,
+)
 from circumspect.audit.rulebook import AUDIT_RULES, FIRST, can_speak
 from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
 from circumspect.audit.tool_defs import Specs, Toolbox
@@ -25,6 +31,7 @@ from circumspect.audit.transcript_steps import (
     TranscriptCall,
     TranscriptGap,
     TranscriptResult,
+    TranscriptStep,
     TranscriptText,
     Unknown,
     has_failed,
@@ -176,6 +183,9 @@ class _Conversation:
         self.words = ""
         self.called = False
         """A call was read that is ruled on elsewhere."""
+        self.written: tuple[str, int] | None = None
+        """A call seems to stand in the assistant's words, and in which message."""
+        self.numbered = 0
         self.read = 0
         self.problems: list[tuple[ProblemKind, str, int]] = []
 
@@ -205,7 +215,7 @@ class _Conversation:
             if self._try_simple_message(messages[index], index, rule_on):
                 continue
             try:
-                found = steps(messages[index])
+                found = self._read_written(steps(messages[index]))
             except Unknown as problem:
                 yield self._note_problem("unknown_message", str(problem), index)
                 continue
@@ -226,8 +236,35 @@ class _Conversation:
                         yield self._note_problem("unknown_piece", f"unknown kind of content: {step.kind!r}", index)
         if only is not None:
             yield self._audit_call(only, len(messages), 0)
-        elif not proposed and not self.called and (unread := find_unread_call(messages, self.transcript.record)):
-            yield self._note_problem("unknown_piece", *unread)
+        elif not proposed and not self.called:
+            unread = find_unread_call(messages, self.transcript.record)
+            if unread is None and self.written:
+                sign, index = self.written
+                unread = f"a call seems to stand in the words, in a notation that is not read: {sign!r}", index
+            if unread:
+                yield self._note_problem("unknown_piece", *unread)
+
+    def _read_written(self, found: Sequence[TranscriptStep]) -> Sequence[TranscriptStep]:
+        """With the calls that stand in the assistant's words, and what came back for them in words."""
+        read: list[TranscriptStep] = []
+        for step in found:
+            match step:
+                case TranscriptText(speaker="assistant") if has_written_calls(step.text[:MESSAGE_LIMIT]):
+                    read += (self._number(one) for one in read_written_calls(step.text[:MESSAGE_LIMIT]))
+                case TranscriptText(speaker="user") if self.open:
+                    read += read_written_results(step.text[:MESSAGE_LIMIT]) or (step,)
+                case TranscriptResult(call_id=""):
+                    read += read_written_results(step.content[:MESSAGE_LIMIT]) or (step,)
+                case _:
+                    read.append(step)
+        return read
+
+    def _number(self, step: TranscriptStep) -> TranscriptStep:
+        """Most calls in words have no id, and what comes back for them is told apart by its order."""
+        if not isinstance(step, TranscriptCall) or step.call.id:
+            return step
+        self.numbered += 1
+        return replace(step, call=replace(step.call, id=f"written {self.numbered}"))
 
     def _try_simple_message(self, message: Any, index: int, rule_on: bool) -> bool:
         """Take in a message of the commonest shapes without further ado; False when it needs a closer look."""
@@ -242,12 +279,14 @@ class _Conversation:
         if type(content) is not str or not content or len(content) > MESSAGE_LIMIT:
             return False
         if role == "user":
+            if self.open and read_written_results(content):
+                return False
             self.words = content
             heard = Utterance("user", content, index)
             self._hear(heard)
             self.ledger.add(heard)
         elif role == "assistant":
-            if not message.keys().isdisjoint(_LOOKED_INTO):
+            if has_written_calls(content) or not message.keys().isdisjoint(_LOOKED_INTO):
                 return False
             self._hear(Utterance("assistant", content, index))
         elif role == "tool" and "error" not in message:
@@ -299,7 +338,9 @@ class _Conversation:
             return rows
         if words.speaker == "user":
             self.words = text
-        elif rule_on and self.auditor.claims and self.specs:
+        elif rule_on and self.written is None and (sign := find_written_call(text)):
+            self.written = sign, index
+        if words.speaker == "assistant" and rule_on and self.auditor.claims and self.specs:
             rows += (
                 Unsupported(self.transcript.id, index, claim, self.transcript.path, self.transcript.line)
                 for claim in find_untrue(text, None, self.ran, known=self.words, said=self.words, reasons=_CLAIMED)

@@ -21,6 +21,7 @@ from circumspect.values import Json
 
 VERDICTS: tuple[PlainVerdict, ...] = get_args(PlainVerdict)
 KEPT_PROBLEMS = 20
+NOTHING_PROPOSED = "no call was proposed in what was read, and no reply claims what was not done"
 _SENTENCES: Mapping[str, str] = {one.name: one.sentence for one in AUDIT_RULES}
 _DOUBTFUL = frozenset(("nowhere", "echo", "stranger", "stranger_field"))
 _TELLS: Mapping[str, int] = {

@@ -78,7 +78,7 @@ def audit(
     PATHS are files or folders: conversations one a line, request logs, batches, traces (OTLP, Langfuse, LangSmith,
     OpenAI Agents), dumps of LangChain, pydantic-ai, Vercel AI, Inspect, MCP logs, CSV. The format is seen by the
     content. What cannot be read is reported with its line, skipped and counted; the exit code is 2 when nothing to rule
-    on could be read from a file.
+    on could be read from a file, or there was no call in any.
 
     \b
     circumspect policy init transcripts.jsonl --out policy.yaml
@@ -146,7 +146,8 @@ def audit(
 
 
 def _refuse_silence(summary: AuditSummary, paths: Sequence[Path]) -> None:
-    """A file that was named and from which nothing was read is no pass. In a folder, others may lie beside."""
+    """A file that was named and from which nothing was read is no pass, nor is an audit that ruled on nothing. In a
+    folder, others may lie beside."""
     unread = summary.unread_files
     named = [one for path, one in unread.items() if path in {path.name for path in paths}]
     if summary.ruled_files and not named:
@@ -155,6 +156,13 @@ def _refuse_silence(summary: AuditSummary, paths: Sequence[Path]) -> None:
         raise ConfigError(
             f"There was nothing to rule on in {one.path}, and not everything could be read: {one.problem}.",
             fix="Give UTF-8 text in a format that `circumspect docs audit` lists; --format forces one.",
+        )
+    if not summary.ruled_files:
+        from circumspect.audit.summary import NOTHING_PROPOSED
+
+        raise ConfigError(
+            f"There was nothing to rule on in {', '.join(path.name for path in paths[:3])}: {NOTHING_PROPOSED}.",
+            fix="Give conversations in which the agent called a tool; `circumspect docs audit` lists what is read.",
         )
 
 

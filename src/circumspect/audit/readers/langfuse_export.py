@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from circumspect.audit.readers.model_bodies import read_answer, read_logged_answer, read_request, report_answer
+from circumspect.audit.readers.model_bodies import (
+    CUT_OFF,
+    is_cut_off,
+    read_answer,
+    read_logged_answer,
+    read_request,
+    report_answer,
+)
 from circumspect.audit.readers.talk_pieces import (
     PieceKind,
     RecordFormat,
@@ -84,7 +91,11 @@ def _read_exchange(one: Mapping[str, Any], thread: str, at: str) -> Iterator[Tal
     logged = read_logged_answer(output)
     answer = logged.messages if logged else []
     # A trace may return anything; only what a model answered has to be words or calls.
-    said = report_answer(logged) if answer or one.get("type") == "GENERATION" else (False, "")
+    is_model = one.get("type") == "GENERATION" or (logged is not None and logged.unread == CUT_OFF)
+    said = report_answer(logged) if answer or is_model else (False, "")
+    if is_cut_off(asked):
+        said = said[0], said[1] or "what the model was asked was left out when it was logged, because it was too long"
+        asked = None
     if request is None and isinstance(asked, str) and asked:
         messages = [{"role": "user", "content": asked}, *answer]
         yield TalkPiece(messages, None, thread, "next", at, "", "", "", *said)

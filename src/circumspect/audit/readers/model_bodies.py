@@ -68,6 +68,8 @@ def read_logged_answer(body: Any) -> LoggedAnswer | None:
     if body is None or body == "" or body == {} or body == []:
         return None
     joined = _join(body)
+    if is_cut_off(body):
+        return LoggedAnswer([], CUT_OFF)
     messages, problem = (joined.messages, joined.problem) if joined else (_find_messages(body), "")
     if messages is None and isinstance(body, str) and _are_words(body):
         return LoggedAnswer([{"role": "assistant", "content": body}])
@@ -173,6 +175,15 @@ def _find_silence(messages: Sequence[Any]) -> str | None:
                 return None
             why = f"unknown kind of content: {step.kind!r}"
     return why
+
+
+CUT_OFF = "the response was left out when it was logged, because it was too long"
+_CUT = re.compile(r"\s{0,8}[<\[(](?:\.{3}|…)? ?truncated\b[^<>\[\]()]{0,200}[>\])]\s{0,8}", re.IGNORECASE)
+
+
+def is_cut_off(body: Any) -> bool:
+    """What a logger writes in place of a text that was too long for it: `<truncated due to size exceeding limit>`."""
+    return isinstance(body, str) and _CUT.fullmatch(body) is not None
 
 
 _PACKED = re.compile(r"[\w+/=-]{40,}|.*[\x00-\x08\ufffd]", re.DOTALL)

@@ -122,7 +122,7 @@ def _audit_apart(
         raise HttpProblem(
             422,
             "nothing_read",
-            f"There was nothing to rule on, and not everything could be read: {problem}.",
+            f"There was nothing to rule on: {problem}.",
             fix="Send one of the formats that `circumspect docs audit` lists, one record a line.",
         )
     if (unsound := found.get("unsound")) is not None:
