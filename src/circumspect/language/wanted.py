@@ -283,13 +283,15 @@ def _hear_moods(low: str, hits: Sequence[_Hit]) -> Iterator[tuple[_Hit, int, int
     starts, asking, waits = _cut_into_clauses(low, hits), begins_as_question(low), _depends_on_later(low, hits)
     since = 0
     for hit, start, end in zip(hits, starts, [*starts[1:], len(low)], strict=False):
-        mood = _mood(low, hit, start, end, low[since : hit.start].rstrip(), asking=asking)
+        led = low[since : hit.start].rpartition(": ")[2].rstrip()
+        mood = _mood(low, hit, start, end, led, asking=asking)
         since = hit.end
         yield hit, start, end, "supposed" if mood == "wish" and waits else mood
 
 
 def _mood(low: str, hit: _Hit, start: int, end: int, led: str, *, asking: bool) -> Mood:
-    """`led` is all that was said since the verb before: "I am thinking about it, to cancel" makes up no mind."""
+    """`led` is all that was said since the verb before, or a colon: "I am thinking about it, to cancel" makes up no
+    mind."""
     before, after = low[start : hit.start], low[hit.end : end]
     if _denied().search(led) or _forbids()[2].search(after.strip(_AROUND)):
         return "denied"
