@@ -77,6 +77,33 @@ def test_lists_are_written_with_commas_in_the_environment_and_as_lists_in_the_fi
     assert load_settings().allow_addresses == ("10.0.0.0/8", "crm.internal", "fd00::/8")
 
 
+COMMA_LISTS = {
+    "model_prices": ("qwen2.5-72b=0.4/1.2", "llama3.3=0/0"),
+    "allowed_hosts": ("agent.internal", "*.example.org"),
+    "allow_addresses": ("10.0.0.0/8", "crm.internal"),
+    "second_factor_roles": ("operator", "admin"),
+    "oidc_scopes": ("openid", "email"),
+    "oidc_roles": ("staff=operator", "boss=admin:shop+clinic"),
+    "trusted_proxies": ("10.0.0.5/32", "10.1.0.0/16"),
+}
+
+
+def test_every_list_is_written_with_commas_in_the_environment(monkeypatch):
+    lists = {name for name, field in Settings.model_fields.items() if isinstance(field.get_default(), tuple)}
+    assert lists == COMMA_LISTS.keys()
+    for name, parts in COMMA_LISTS.items():
+        monkeypatch.setenv(f"CIRCUMSPECT_{name.upper()}", parts[0])
+        assert getattr(load_settings(), name) == parts[:1]
+        monkeypatch.setenv(f"CIRCUMSPECT_{name.upper()}", ", ".join(parts))
+        assert getattr(load_settings(), name) == parts
+
+
+def test_a_price_that_cannot_be_read_is_told_by_its_variable(monkeypatch):
+    monkeypatch.setenv("CIRCUMSPECT_MODEL_PRICES", "llama3.3=cheap")
+    with pytest.raises(ConfigError, match="CIRCUMSPECT_MODEL_PRICES"):
+        load_settings()
+
+
 @pytest.mark.parametrize("wrong", ["10.0.0.0/99", "999.1.1.1", "http://crm.internal", "a b", "crm/internal", "*"])
 def test_an_exception_that_is_no_address_is_refused(wrong):
     with pytest.raises(ConfigError, match="neither an address"):

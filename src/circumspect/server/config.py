@@ -140,7 +140,9 @@ def _long_enough(secret: SecretStr) -> SecretStr:
     return secret
 
 
-ModelPrices = Annotated[tuple[Annotated[str, AfterValidator(_check_price)], ...], BeforeValidator(_split_list)]
+ModelPrices = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_price)], ...], NoDecode, BeforeValidator(_split_list)
+]
 Hosts = Annotated[
     tuple[Annotated[str, AfterValidator(_address_or_host)], ...],
     NoDecode,
