@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from circumspect.errors import ConfigError
 from circumspect.private_files import is_open_to_everybody
 
 REFERENCE = "file:"
@@ -74,15 +73,3 @@ def read_secret_files(
         elif value is None and folder and (Path(folder) / name).is_file():
             found.read(name, Path(folder) / name)
     return found
-
-
-def read_named_file(variable: str) -> str | None:
-    """What is in the file that `variable` with its ending names, for commands that need one value and no settings."""
-    named = os.environ.get(f"{variable}{ENDING}")
-    if not named:
-        return None
-    found = SecretsRead()
-    found.read(variable, Path(named))
-    if problem := found.problems.get(variable):
-        raise ConfigError(f"{variable}{ENDING}: {problem}.", fix="Name a file that holds the value alone.")
-    return found.values[variable]

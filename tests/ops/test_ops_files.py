@@ -12,9 +12,10 @@ import pytest
 import yaml
 from tests.ops.containerfile import OPS, ROOT, read_containerfile, read_environment
 
-from circumspect.server.config import CONFIG_VARIABLE, Settings, find_secrets, read
+from circumspect.server.config import Settings, find_secrets, read
 from circumspect.server.log_export import LagCollector
 from circumspect.server.metrics import BacklogCollector, Metrics
+from circumspect.settings_places import CONFIG_VARIABLE
 from circumspect.stores.log_exporting import ExportLag
 
 FILES = sorted(path for path in OPS.rglob("*") if path.is_file())

@@ -24,7 +24,8 @@ from urllib.parse import unquote, urlsplit
 from circumspect.errors import CircumspectError, ConfigError, ModelUnavailable, StoreError
 from circumspect.extras import explain_missing
 from circumspect.secret_files import ENDING
-from circumspect.server.config import CONFIG_VARIABLE, MAKE_KEY, PREFIX, Settings, find_secrets, near
+from circumspect.server.config import MAKE_KEY, Settings, find_secrets, near
+from circumspect.settings_places import CONFIG_VARIABLE, PREFIX
 
 CheckState = Literal["ok", "warning", "wrong"]
 PATIENCE = 15.0

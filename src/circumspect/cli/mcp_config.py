@@ -94,7 +94,8 @@ def describe_program(arguments: list[str], reading: SettingsReading, secrets: Se
 
 def _list_variables(reading: SettingsReading) -> Iterator[tuple[str, str, bool]]:
     """What is set in this environment or on this command line: the variable, its value, whether that is a secret."""
-    from circumspect.server.config import HIDDEN, PREFIX, URLS, without_password
+    from circumspect.server.config import HIDDEN, URLS, without_password
+    from circumspect.settings_places import PREFIX
 
     for setting, origin in reading.origins.items():
         variable = f"{PREFIX}{setting.upper()}"

@@ -6,13 +6,14 @@ import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
 from circumspect.errors import ConfigError
-from circumspect.secret_files import read_named_file
+from circumspect.settings_places import find_database
 
 PATH = click.Path(exists=True, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -23,7 +24,6 @@ NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
-DATABASE = "sqlite:///.circumspect/circumspect.db"
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 config_option = click.option(
     "--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml."
@@ -34,14 +34,18 @@ database_option = click.option(
 
 
 def default_database_option(about: str) -> Callable[[CommandFunction], CommandFunction]:
-    """For commands that need no settings: --database with the usual file as its default. `about`: what it is for."""
-    return click.option(
-        "--database",
-        envvar="CIRCUMSPECT_DATABASE",
-        default=lambda: read_named_file("CIRCUMSPECT_DATABASE") or DATABASE,
-        show_default=DATABASE,
-        help=about,
-    )
+    """For commands that need no other setting: the command gets `database`, the one that the server would use. `about`:
+    what it is for."""
+
+    def add_options(command: CommandFunction) -> CommandFunction:
+        @wraps(command)
+        def call_command(*args: Any, database: str | None, config: Path | None, **others: Any) -> Any:
+            return command(*args, database=find_database(config, database), **others)
+
+        named = click.option("--database", help=f"{about} Without it, the one in the settings.")
+        return cast(CommandFunction, named(config_option(call_command)))
+
+    return add_options
 
 
 def since_option(about: str) -> Callable[[CommandFunction], CommandFunction]:

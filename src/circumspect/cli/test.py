@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from circumspect.cli.input_files import read_from
-from circumspect.cli.options import FILE, NEW_FOLDER, PATH, default_database_option, since_option
+from circumspect.cli.options import FILE, NEW_FOLDER, PATH, config_option, since_option
 from circumspect.cli.store_options import unknown_tenant
 from circumspect.errors import ConfigError
+from circumspect.settings_places import find_database
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -45,7 +46,11 @@ NOTE = "They hold what people said to the agent: personal data. Look through the
     help="With --from-store: where the fixtures go. Files that are there already are left as they are.",
 )
 @since_option("With --from-store: only what was said since then.")
-@default_database_option("With --from-store: SQLite file or postgresql:// URL. Nothing is written to it.")
+@click.option(
+    "--database",
+    help="With --from-store: SQLite file or postgresql:// URL instead of the one in the settings. Nothing is written.",
+)
+@config_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON line for each fixture, then a summary line.")
 def test(
     path: Path | None,
@@ -55,7 +60,8 @@ def test(
     tenant: str | None,
     folder: Path | None,
     since: datetime | None,
-    database: str,
+    database: str | None,
+    config: Path | None,
     as_json: bool,
 ) -> None:
     """Run the fixtures of DIR (without it: fixtures/): does the policy still decide as people did? No model is asked.
@@ -72,7 +78,8 @@ def test(
     if from_store:
         if tenant is None or folder is None:
             raise click.UsageError("--from-store needs --tenant NAME and --write DIR.")
-        _write(read_from(database, lambda connection: _read(connection, tenant, since)), folder, as_json)
+        store = find_database(config, database)
+        _write(read_from(store, lambda connection: _read(connection, tenant, since)), folder, as_json)
         return
     if tenant is not None or folder is not None or since is not None:
         raise click.UsageError("--tenant, --write and --since go with --from-store.")

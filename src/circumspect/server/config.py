@@ -27,14 +27,12 @@ from circumspect.errors import ConfigError
 from circumspect.models.pricing import read_price
 from circumspect.secret_files import read_secret_files
 from circumspect.server.stores.access import OperatorRole
+from circumspect.settings_places import DATABASE, PREFIX, find_settings_file
 from circumspect.stores.bounds import LOCK_SECONDS
 from circumspect.stores.lasting_files import MIN_FREE_BYTES
 
 log = logging.getLogger(__name__)
 
-PREFIX = "CIRCUMSPECT_"
-CONFIG_VARIABLE = "CIRCUMSPECT_CONFIG"
-FILE = "circumspect.toml"
 SHORTEST_SECRET = 32
 MAKE_KEY = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
 
@@ -174,7 +172,7 @@ class Settings(BaseSettings):
         use_attribute_docstrings=True,
     )
 
-    database: str = Field("sqlite:///.circumspect/circumspect.db", min_length=1, repr=False)
+    database: str = Field(DATABASE, min_length=1, repr=False)
     """An SQLite file or a postgresql:// URL."""
     redis: Annotated[str, _url("redis", "rediss", "unix")] | None = Field(None, repr=False)
     """A redis:// URL: shared rate limits and streams across workers. Never decides whether something runs."""
@@ -346,7 +344,9 @@ def label_setting(name: str, reading: SettingsReading) -> str:
 def read(config: str | Path | None = None, **overrides: Any) -> SettingsReading:
     """Everything that can be read, and a problem for everything that cannot."""
     problems: dict[str, str] = {}
-    path = _file(config, problems)
+    path, missing = find_settings_file(config)
+    if missing:
+        problems[missing] = "there is no such file"
     filed = _from_file(path, problems) if path else {}
     given = {name: value for name, value in overrides.items() if value is not None}
     known = Settings.model_fields
@@ -408,16 +408,6 @@ def _alone(name: str, values: dict[str, Any]) -> Any:
         return None
     checked = Settings.__pydantic_validator__.validate_assignment(Settings.model_construct(), name, raw)
     return getattr(checked, name)
-
-
-def _file(config: str | Path | None, problems: dict[str, str]) -> Path | None:
-    named = config or os.environ.get(CONFIG_VARIABLE)
-    path = Path(named or FILE)
-    if path.is_file():
-        return path
-    if named:
-        problems[str(path)] = "there is no such file"
-    return None
 
 
 def _from_file(path: Path, problems: dict[str, str]) -> dict[str, Any]:
