@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import shlex
 import shutil
 import socket
 import subprocess
@@ -102,7 +104,8 @@ def test_only_who_may_change_the_tenant_says_what_is_answered(house: House, scop
         ({"json": {"file": "x"}}, 415, "not an upload"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 415, "not an upload"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data; boundary=b"}}, 400, ""),
-        ({"files": {"document": ("a.md", b"# A")}}, 422, "not in a part named `file`"),
+        ({"files": {"document": ("a.md", b"# A")}}, 422, "named `document`, which does not"),
+        ({"files": {"request": ("a.json", b"{}")}}, 422, "named `request`, which does not"),
         ({"files": [("file", ("a.md", b"# A")), ("file", ("b.md", b"# B"))]}, 422, "too many files"),
         ({"files": [("file", (f"{n}.md", b"# A")) for n in range(5)]}, 400, "Too many files"),
         ({"files": {"file": ("a.md", b"# A")}, "data": {"tenant": "shop-ru"}}, 422, "does not belong there"),
@@ -220,6 +223,44 @@ def test_a_large_file_reaches_an_evaluation(house: House) -> None:
         "/v1/evaluations/upload", files={"file": ("policy.md", long)}, data={"request": ASKED}
     )
     assert answer.status_code == 202, answer.text
+
+
+def test_the_command_of_the_documentation_uploads_a_case(house: House, tmp_path: Path) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("NO CURL: install it to test uploads as the page on the API shows them")
+    page = (Path(__file__).parents[2] / "docs" / "http-api.md").read_text("utf-8")
+    (written,) = (line for line in page.splitlines() if "/v1/evaluations/upload -H" in line)
+    (tmp_path / "policy.md").write_bytes(POLICY)
+    (tmp_path / "case.json").write_text(ASKED)
+    for name, value in {"$URL": house.url, "$KEY": house.token(OURS, "chat"), "policy.pdf": "policy.md"}.items():
+        written = written.replace(name, value)
+    ran = subprocess.run(shlex.split(written), cwd=tmp_path, capture_output=True, timeout=PATIENCE, check=True)
+    assert json.loads(ran.stdout).get("state"), ran.stdout
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "text/plain", "application/octet-stream"])
+def test_the_request_beside_the_files_may_be_a_file_too(house: House, media_type: str) -> None:
+    sent = {"file": ("policy.md", POLICY), "request": ("case.json", b"\xef\xbb\xbf" + ASKED.encode(), media_type)}
+    answer = house.key(OURS, "chat").post("/v1/evaluations/upload", files=sent)
+    assert answer.status_code == 202, answer.text
+
+
+@pytest.mark.parametrize(
+    ("parts", "status", "problem"),
+    [
+        ([("request", ("case.json", ASKED.encode()))], 422, "no part named `file`"),
+        ([("file", ("p.md", POLICY)), ("request", ("case.json", b"\xff\xfe"))], 422, "`request` is not UTF-8"),
+        ([("file", ("p.md", POLICY)), ("request", ("case.json", b" " * 1_000_001))], 413, "more than 1000000 bytes"),
+        ([("file", ("p.md", POLICY)), *[("request", ("case.json", ASKED.encode()))] * 2], 422, "two parts named"),
+        ([("file", ("p.md", POLICY)), ("case", ("case.json", ASKED.encode()))], 422, "named `case`, which does not"),
+    ],
+)
+def test_what_is_missing_or_wrong_beside_the_files_is_named(
+    house: House, parts: list[tuple[str, tuple[str, bytes]]], status: int, problem: str
+) -> None:
+    answer = house.key(OURS, "chat").post("/v1/evaluations/upload", files=parts)
+    is_a_problem(answer, status)
+    assert problem in answer.json()["problem"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@
 
 What is wrong with it is said in words. How large it may be is `BodyLimit`'s to say, before anything comes here. The one
 choice that may surprise: a name with a path in it is refused, not shortened, since two files of one name would then
-replace each other.
+replace each other. A field may come as a file, too: that is how curl sends `-F request=@case.json`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ _FIELDS = 4
 _TAIL = 400
 """The last boundary is looked for in so many bytes of the end."""
 _ODD = re.compile(r"[\x00-\x1f\x7f]")
-_HOW = "Send multipart/form-data with the file in a part named `file`: curl -F file=@policy.pdf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +58,57 @@ async def receive_upload(
     request: Request, *, files: int, fields: tuple[str, ...] = ()
 ) -> AsyncIterator[ReceivedUpload]:
     """At most so many files, and only these fields beside them. Raises `HttpProblem`."""
+    how = _explain(fields)
     kind, _, rest = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != "multipart/form-data" or "boundary=" not in rest.lower():
-        raise HttpProblem(415, "unsupported_media_type", "The request is not an upload of a file.", fix=_HOW)
+        raise HttpProblem(415, "unsupported_media_type", "The request is not an upload of a file.", fix=how)
     pieces = _require_end(request.stream(), rest)
     parser = MultiPartParser(
-        request.headers, pieces, max_files=files + 1, max_fields=_FIELDS, max_part_size=_largest_field(request)
+        request.headers,
+        pieces,
+        max_files=files + 1 + len(fields),
+        max_fields=_FIELDS,
+        max_part_size=_largest_field(request),
     )
     try:
         form = await parser.parse()
     except MultiPartException as problem:
-        raise HttpProblem(400, "bad_upload", f"The upload cannot be read: {problem.message}", fix=_HOW) from None
+        raise HttpProblem(400, "bad_upload", f"The upload cannot be read: {problem.message}", fix=how) from None
     except ClientDisconnect:
         raise _cut_off() from None
     except OSError:
         raise HttpProblem(503, "no_room", "There is no room for the file.", fix="Try again later.") from None
     try:
-        yield _check_parts(form.multi_items(), files, fields)
+        parts = [await _read_field(name, part, fields, _largest_field(request)) for name, part in form.multi_items()]
+        yield _check_parts(parts, files, fields)
     finally:
         await asyncio.shield(form.close())
+
+
+def _explain(fields: tuple[str, ...]) -> str:
+    """How it is sent, as curl does it."""
+    beside = "".join(f", and one named `{name}`" for name in fields)
+    return (
+        f"Send multipart/form-data with the file in a part named `file`{beside}: "
+        f"curl -F file=@policy.pdf{''.join(f' -F {name}=@{name}.json' for name in fields)}"
+    )
+
+
+async def _read_field(
+    name: str, part: UploadFile | str, fields: tuple[str, ...], most: int
+) -> tuple[str, UploadFile | str]:
+    """What was sent as a file, in a part that is a field: its text."""
+    if isinstance(part, str) or name not in fields:
+        return name, part
+    data = await part.read(most + 1)
+    if len(data) > most:
+        raise HttpProblem(
+            413, "too_large", f"The part `{name}` has more than {most} bytes.", fix="Send files in parts named `file`."
+        )
+    try:
+        return name, data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _refuse(f"The part `{name}` is not UTF-8 text.", _explain(fields)) from None
 
 
 def _largest_field(request: Request) -> int:
@@ -103,21 +134,22 @@ def _cut_off() -> HttpProblem:
 
 
 def _check_parts(parts: list[tuple[str, UploadFile | str]], most: int, known: tuple[str, ...]) -> ReceivedUpload:
-    files, fields = list[ReceivedFile](), dict[str, str]()
+    files, fields, how = list[ReceivedFile](), dict[str, str](), _explain(known)
     for name, part in parts:
         if isinstance(part, str):
             if name == FILE:
-                raise _refuse("The part `file` is no file: it has no file name.", _HOW)
-            if name not in known or name in fields:
-                allowed = f" and one each of {', '.join(known)}" if known else ""
-                raise _refuse("The upload has a part that does not belong there.", f"Send `file`{allowed}.")
+                raise _refuse("The part `file` is no file: it has no file name.", how)
+            if name in fields:
+                raise _refuse(f"There are two parts named `{name}`.", "Send it once.")
+            if name not in known:
+                raise _foreign(name, how)
             fields[name] = part
         elif name != FILE:
-            raise _refuse("A file is not in a part named `file`.", _HOW)
+            raise _foreign(name, how)
         else:
             files.append(ReceivedFile(_check_name(part.filename or ""), part.content_type, part))
     if not files:
-        raise _refuse("There is no file in the request.", _HOW)
+        raise _refuse("There is no part named `file` in the request.", how)
     if len(files) > most:
         raise _refuse("There are too many files in the request.", f"Send at most {most}.")
     if len({one.name for one in files}) < len(files):
@@ -133,6 +165,10 @@ def _check_name(name: str) -> str:
     if "/" in name or "\\" in name or name.strip(". ") == "":
         raise _refuse("The file's name is a path.", "Send the name alone: policy.pdf")
     return name
+
+
+def _foreign(name: str, how: str) -> HttpProblem:
+    return _refuse(f"The upload has a part named `{name[:LONGEST_NAME]}`, which does not belong there.", how)
 
 
 def _refuse(problem: str, fix: str) -> HttpProblem:

@@ -137,9 +137,8 @@ async def upload_evaluation(
     async with receive_upload(request, files=MOST_FILES, fields=("request",)) as received:
         written = received.fields.get("request")
         if written is None:
-            raise HttpProblem(
-                422, "invalid", "There is no part named `request`.", fix="Send case and criteria in it, as JSON."
-            )
+            fix = "Send case and criteria in it, as JSON: curl -F file=@policy.pdf -F request=@request.json"
+            raise HttpProblem(422, "invalid", "There is no part named `request`.", fix=fix)
         sent = read_json(written.encode())
         given = [await _as_given(one) for one in received.files]
     if not isinstance(sent, dict) or not isinstance(sent.get("documents", []), list):
