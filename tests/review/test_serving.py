@@ -141,6 +141,18 @@ async def test_a_request_that_cannot_be_read_any_more_fails_and_says_why(store: 
     assert "gone.md" in (found.error or "")
 
 
+async def test_where_the_model_is_gone_the_evaluation_fails_and_code_answers_nothing_in_its_place(
+    store: SqlStore,
+) -> None:
+    await sent(store)
+    await running(store).run("t", "e1", None)
+    await state(store, "failed")
+    found = await store.tx(reviews.get, frozenset({"t"}), "e1")
+    assert found is not None
+    assert "no language model" in (found.error or "")
+    assert await store.tx(reviews.results_of, "t", "e1") == []
+
+
 async def test_how_many_of_the_claimed_quotes_stand_is_counted_for_the_arm(store: SqlStore) -> None:
     """Of a model that makes quotes up, also where it was told so and did better."""
     made_up = {"document": "handbook.md", "quote": "Claims may be made at any time by anybody."}

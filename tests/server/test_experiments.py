@@ -573,3 +573,42 @@ def test_a_shadow_of_cases_is_drawn_run_and_shown(both: House) -> None:
     assert (row["same"], row["differences"]) == (True, [])
     assert root.get(f"/v1/admin/experiments/{id_}").json()["summary"]["turns"] == 1
     ended(both, id_)
+
+
+THINKS = {"name": "thinks", "overlay": {"controller": "react"}}
+
+
+@pytest.mark.parametrize("kind", ["ab", "shadow"])
+def test_an_arm_that_no_model_can_review_is_refused(both: House, kind: str) -> None:
+    root = both.operator("root")
+    given = {"name": "rx", "arms": [THINKS], "unit": "case", "kind": kind}
+    refused = root.post("/v1/admin/experiments", params={"tenant": OURS}, json=given)
+    is_a_problem(refused, 422, "arm")
+    assert "'thinks': This tenant has no language model" in refused.json()["problem"]
+    id_ = begun(both, THINKS, kind=kind, unit="case")
+    ended(both, id_)
+    is_a_problem(root.post(f"/v1/admin/experiments/{id_}/start", json={"share": 1}), 422, "arm")
+
+
+@pytest.mark.parametrize("control", [{}, {"controller": "heuristic"}, {"controller": "react"}])
+def test_without_its_model_an_arm_gives_way_to_control_and_the_case_counts_as_failed_for_it(
+    both: House, control: dict[str, Any]
+) -> None:
+    id_ = begun(both, THINKS, {"name": "control", "overlay": control}, unit="case")
+    made = reviewed(both.key(), f"modelless-{id_}")
+    assert (made["state"], made["controller"]) == ("done", "heuristic")
+    (row,) = wait_until(lambda: rows(both, id_))
+    assert (row.arm, row.fell_back) == ("thinks", True)
+    arms = both.key().get(f"/v1/admin/experiments/{id_}").json()["results"]["arms"]
+    assert arms["thinks"]["metrics"]["failed"]["mean"] == 1.0
+    ended(both, id_)
+
+
+def test_without_its_model_a_shadow_of_cases_failed(both: House) -> None:
+    id_ = begun(both, THINKS, kind="shadow", unit="case")
+    reviewed(both.key(), f"beside-{id_}")
+    (row,) = wait_until(lambda: both.key().get("/v1/admin/shadows", params={"experiment": id_}).json()["items"])
+    assert "no language model" in row["error"]
+    summary = both.operator("root").get(f"/v1/admin/experiments/{id_}").json()["summary"]
+    assert (summary["turns"], summary["same"], summary["failed"]) == (1, 0, 1)
+    ended(both, id_)

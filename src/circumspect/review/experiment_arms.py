@@ -1,7 +1,7 @@
 """Reviews under an experiment: the arm of a case goes with its request; what came of it is written with its end.
 
 `request["experiment"]` is made by whoever accepted the case: `{"id", "arm", "period", "prompts", "counted"}`. After a
-decision the winner is served and nothing is counted any more.
+decision the winner is served and nothing is counted any more. With `"fell_back": true` the arm could not be had.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def _exposure(connection: sa.Connection, evaluation: Evaluation, now: float) -> 
         case_id=evaluation.case_id,
         arm=under["arm"],
         period=under["period"],
+        fell_back=bool(under.get("fell_back")),
         outcome=outcome,
         cost_usd=cost,
         tokens=tokens,

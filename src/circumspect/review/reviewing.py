@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from circumspect.errors import ModelError
+from circumspect.errors import ConfigError, ModelError
 from circumspect.hashing import digest
 from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
@@ -65,6 +65,13 @@ class Reviewing:
             return digest(["heuristic", self.limits.floor])
         limits = [getattr(self.limits, name) for name in ReviewLimits.__slots__]
         return digest(["react", self.model.name, self.words.id, limits, self.fallback])
+
+
+def require_model(controller: object, model: Model | None) -> None:
+    """Raises `ConfigError` where a model is to review and there is none: code never answers in its place."""
+    if controller == "react" and model is None:
+        fix = "Give it one with `model` in its file, or choose the heuristic controller."
+        raise ConfigError("This tenant has no language model to review cases with.", fix=fix)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from circumspect.review.case_files import Criteria, criteria_of, read_case
 from circumspect.review.case_shadows import is_overspent, put_shadow
 from circumspect.review.controller import ReviewLimits
 from circumspect.review.experiment_arms import finish_evaluation, load_prompts
-from circumspect.review.reviewing import Prepared, Reviewing, by_heuristic, prepare, review
+from circumspect.review.reviewing import Prepared, Reviewing, by_heuristic, prepare, require_model, review
 from circumspect.review.shelf import Shelf
 from circumspect.review.stored_evaluations import StoredSummaries, row_of
 from circumspect.review.values import Criterion, CriterionResult, ReviewCase
@@ -184,7 +184,7 @@ class EvaluationRunner:
         request: Mapping[str, Any] = evaluation.request
         stored = await load_stored_documents(self._store, tenant, request)
         work = await self._reading.compute_later(tenant, read_request, request, stored, self._limits)
-        reviewing = _reviewing(request, model if evaluation.controller == "react" else None)
+        reviewing = _reviewing(request, evaluation.controller, model)
         about = {work.criteria.document_of(one, work.shelf.names) for one in work.items}
         prepared = await prepare(work.shelf, reviewing, StoredSummaries(self._store.tx, tenant), about=about)
         known = await self._store.tx(reviews.get_decided_criteria, tenant, id_)
@@ -226,10 +226,12 @@ class EvaluationRunner:
             if await self._store.tx(is_overspent, tenant, under):
                 return
             wanted = under.get("controller") or evaluation.controller
-            reviewing = _reviewing(evaluation.request, model if wanted == "react" else None)
+            reviewing = _reviewing(evaluation.request, wanted, model)
             with use_prompts(await load_prompts(self._store, tenant, {"prompts": under.get("prompts")})):
                 for criterion in work.items:
                     made.append(await self._review_criterion(tenant, work, criterion, prepared, reviewing))
+        except ConfigError as problem:
+            error = f"{problem.problem} {problem.fix}".strip()
         except Exception as problem:
             log.warning("a shadow failed", extra={"evaluation": evaluation.id, "problem": type(problem).__name__})
             error = f"{type(problem).__name__} in the second configuration."
@@ -249,8 +251,9 @@ class EvaluationRunner:
         )
 
 
-def _reviewing(request: Mapping[str, Any], model: Model | None) -> Reviewing:
+def _reviewing(request: Mapping[str, Any], controller: object, model: Model | None) -> Reviewing:
+    require_model(controller, model)
     given: Mapping[str, Any] = request.get("limits") or {}
     plain = ReviewLimits()
     limits = ReviewLimits(tokens=given.get("tokens") or plain.tokens, budget=given.get("budget") or plain.budget)
-    return Reviewing(model, limits, fallback=bool(request.get("fallback", True)))
+    return Reviewing(model if controller == "react" else None, limits, fallback=bool(request.get("fallback", True)))

@@ -28,6 +28,8 @@ from circumspect.lab.trials.variants import Overlay, Resources, Variant, make_va
 from circumspect.lab.trials.watching_store import Watch, Watching
 from circumspect.ports import Clock, Listener
 from circumspect.reasons import ReasonCode
+from circumspect.review.reviewing import require_model
+from circumspect.server.reviewing_model import pick_reviewing_model
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, experiments
 from circumspect.stores.experiments import ExposureRow
@@ -71,11 +73,24 @@ class CaseDrawn:
     period: int
     counted: bool = True
     """False after a decision: the winner is served, and there is nothing left to compare it with."""
+    fell_back: Overlay | None = None
+    """What answers where the arm cannot be had now: control. The case counts as failed for the arm."""
+
+    @property
+    def overlay(self) -> Overlay:
+        """What the case is reviewed with."""
+        return self.arm.overlay if self.fell_back is None else self.fell_back
 
     def to_json(self) -> dict[str, Json]:
         """What goes with the request, for whoever reviews the case."""
         under: dict[str, Json] = {"id": self.experiment, "arm": self.arm.name, "period": self.period}
-        return {**under, "counted": self.counted, "prompts": dict(self.arm.overlay.prompts)}
+        under |= {"counted": self.counted, "prompts": dict(self.overlay.prompts)}
+        return under if self.fell_back is None else {**under, "fell_back": True}
+
+
+def _without_model(experiment: Experiment) -> Overlay:
+    control = experiment.arm(CONTROL).overlay
+    return Overlay() if control.controller == "react" else control
 
 
 class Experimenting:
@@ -157,8 +172,9 @@ class Experimenting:
                     trial.control = await self.variant(setup, experiment, experiment.arm(CONTROL))
         return trial if trial.drawn or trial.shadow else None
 
-    async def case(self, tenant: TenantId, case_id: str) -> CaseDrawn | None:
-        """The arm of a case that comes in now; None where nothing is tried with it."""
+    async def case(self, tenant: TenantId, case_id: str, *, has_model: bool) -> CaseDrawn | None:
+        """The arm of a case that comes in now; None where nothing is tried with it. `has_model`: there is a model to
+        review it with."""
         try:
             live = await self.live(tenant)
         except Exception:
@@ -166,7 +182,9 @@ class Experimenting:
             return None
         for experiment in live:
             if experiment.unit == "case" and (drawn := draw(experiment, case_id, self._clock.now().timestamp())):
-                return CaseDrawn(experiment.id, drawn.arm, drawn.period, drawn.counted)
+                lacking = drawn.arm.overlay.controller == "react" and not has_model
+                fell_back = _without_model(experiment) if lacking else None
+                return CaseDrawn(experiment.id, drawn.arm, drawn.period, drawn.counted, fell_back)
         return None
 
     async def case_shadow(self, tenant: TenantId, evaluation: str) -> dict[str, Json] | None:
@@ -199,6 +217,7 @@ class Experimenting:
     async def check(self, setup: TurnSetup, arm: ExperimentArm) -> None:
         """Raises what is wrong with the arm, if it could not be built now."""
         await make_variant(replace(setup), arm.overlay, self._resources)
+        require_model(arm.overlay.controller, pick_reviewing_model(setup))
 
     async def variant(self, setup: TurnSetup, experiment: Experiment, arm: ExperimentArm) -> Variant | None:
         """None when it cannot be built now."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import open_embedder
-from circumspect.models.opening import OFFLINE
 from circumspect.ports import Clock, Ids, Model
 from circumspect.review.service import EvaluationRunner
 from circumspect.server.config import Settings
@@ -24,6 +23,7 @@ from circumspect.server.metrics import Metrics
 from circumspect.server.open_streams import OpenStreams
 from circumspect.server.page_setups import Pages
 from circumspect.server.request_limits import Limiter, open_limiter
+from circumspect.server.reviewing_model import pick_reviewing_model
 from circumspect.server.running_turns import Turns
 from circumspect.server.seen_tools import SeenTools
 from circumspect.server.shadow_turns import Shadowing
@@ -96,6 +96,4 @@ async def open_services(
 
 
 async def reviewing_model(services: Services, tenant: TenantId) -> Model | None:
-    """The tenant's own. The offline demo model chats; it does not review."""
-    model = (await services.directory.setup(tenant)).ports.model
-    return None if model.name == OFFLINE else model
+    return pick_reviewing_model(await services.directory.setup(tenant))

@@ -89,8 +89,9 @@ async def begin_evaluation(
     sent = given.model_dump(exclude_none=True)
     stored = await load_stored_documents(services.store, tenant, sent)
     work = await services.lanes.documents.compute(tenant, read_request, sent, stored, services.lanes.limits)
-    under = await services.experimenting.case(tenant, work.case.id) if given.controller == "auto" else None
-    wanted = (under.arm.overlay.controller if under else None) or asked
+    tried_with, has_model = given.controller == "auto", model is not None
+    under = await services.experimenting.case(tenant, work.case.id, has_model=has_model) if tried_with else None
+    wanted = (under.overlay.controller if under else None) or asked
     controller: ControllerName = "heuristic" if model is None or wanted == "heuristic" else "react"
     chosen = (await services.directory.setup(tenant)).prompts
     prompts = {name: one.id for name, one in chosen.items() if name.startswith("review")}
