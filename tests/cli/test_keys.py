@@ -11,7 +11,10 @@ import sys
 import pytest
 
 from circumspect.server import credentials
+from circumspect.server.config import Settings
+from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore
+from circumspect.stores.log_keeping import write_checkpoint
 from circumspect.values import Business, Tenant
 
 DATABASE = ".circumspect/circumspect.db"
@@ -295,3 +298,24 @@ def test_the_log_is_verified_and_a_changed_row_is_named(run):
     )
     told = json.loads(run("operators", "log", "verify", "--json", "--head", head).out)
     assert (told["whole"], told["broken"], told["rows"]) == (False, 2, 1)
+
+
+def test_without_the_secret_key_the_check_says_so_and_makes_none(run, folder):
+    add(run, "dana")
+    key = folder / ".circumspect" / "secret.key"
+    assert run("operators", "log", "verify").code == 0, "nothing is signed yet"
+    assert not key.exists()
+
+    async def sign() -> None:
+        vault = open_vault(Settings(database=f"sqlite:///{DATABASE}"))
+        store = await SqlStore.open(f"sqlite:///{DATABASE}")
+        await store.tx(write_checkpoint, vault, "check-1", 20.0)
+        await store.close()
+
+    asyncio.run(sign())
+    assert "signed up to row 1" in run("operators", "log", "verify").out
+    away = key.rename(folder / "kept.key")
+    run("operators", "log", "verify").refused("There is no secret key here", "secret.key", "CIRCUMSPECT_SECRET_KEY")
+    assert not key.exists()
+    away.rename(key)
+    assert run("operators", "log", "verify").code == 0

@@ -98,6 +98,34 @@ def open_vault(settings: Settings) -> Vault:
     return Vault(_read(path) if path.exists() else _create_key(path))
 
 
+def find_vault(settings: Settings) -> Vault | None:
+    """The same for whoever only looks: None where there is no key. Nothing is made."""
+    path = key_path(settings.database)
+    if settings.secret_key is None and (path is None or not path.exists()):
+        return None
+    return open_vault(settings)
+
+
+class MissingKey:
+    """Stands in for a vault where there is no key: what was signed cannot be checked, which is no sign of tampering."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._place = key_path(settings.database)
+
+    def sign(self, text: str) -> str:
+        raise self._explain()
+
+    def fits(self, text: str, signature: str) -> bool:
+        raise self._explain()
+
+    def _explain(self) -> ConfigError:
+        where = f"Put the server's file back as {self._place}, or set" if self._place else "Set"
+        return ConfigError(
+            "There is no secret key here, so what was signed with it cannot be checked. None was made.",
+            fix=f"{where} CIRCUMSPECT_SECRET_KEY to the key of the server that wrote it.",
+        )
+
+
 def key_path(database: str) -> Path | None:
     """Where the key of this database is kept when the settings have none; None when it has to be given."""
     if _in_memory(database):
