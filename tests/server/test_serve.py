@@ -117,6 +117,37 @@ def test_a_wrong_setting_is_one_message_before_anything_starts(tmp_path: Path, o
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"CIRCUMSPECT_LOG_WEBHOOK": "https://x.example"}, "CIRCUMSPECT_LOG_WEBHOOK_SECRET"),
+        ({"CIRCUMSPECT_SEARCH": "google"}, "There is no search of that name"),
+    ],
+)
+def test_the_doctor_and_the_server_find_the_same_settings_wrong(
+    tmp_path: Path, variables: dict[str, str], words: str
+) -> None:
+    doctor = [COMMAND[0], *COMMAND[1 : COMMAND.index("serve")], "doctor"]
+    for command, code in (([*COMMAND, "--port", "0"], 2), ([*doctor, "--port", "0"], 1)):
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, env={**os.environ, **variables}
+        )
+        assert done.returncode == code, done.stderr
+        assert words in done.stdout + done.stderr
+        assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_what_is_found_wrong_only_as_a_server_starts_is_one_line_with_what_to_do(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--port", "0"], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE,
+        env={**os.environ, "CIRCUMSPECT_PUBLIC_URL": "https://agent.example.org/v1"},
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "public_url" in done.stderr
+    assert all(len(line) < 600 for line in done.stderr.splitlines())
+
+
 def test_a_worker_that_is_killed_is_started_again_and_counts_go_on(tmp_path: Path) -> None:
     with serving(tmp_path, "--demo", "--workers", "2", CIRCUMSPECT_METRICS_TOKEN=METRICS) as (process, url, _):
         key = (tmp_path / ".circumspect" / "demo.key").read_text().strip()

@@ -182,6 +182,22 @@ def test_a_document_of_too_many_letters_is_refused(admin: httpx.Client, monkeypa
     is_a_problem(put(admin, "long.md", b"# Long\n\n" + b"word " * 100), 413)
 
 
+def test_who_sends_too_large_a_document_hears_every_limit_at_once(
+    admin: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = ("25 MB", "max_upload_bytes", "2,000,000 characters")
+    monkeypatch.setattr(documents, "MOST_CHARACTERS", 100)
+    long = put(admin, "long.md", b"# Long\n\n" + b"word " * 100)
+    unreadable = put(admin, "long.png", b"\x89PNG\r\n" * 100, "image/png")
+    monkeypatch.setattr(documents, "MAX_BYTES", 1_000)
+    large = put(admin, "large.md", b"word " * 1_000)
+    for answer, status in ((long, 413), (unreadable, 422), (large, 413)):
+        is_a_problem(answer, status)
+        assert all(one in answer.json()["fix"] for one in limits), answer.text
+    short = put(admin, "short.png", b"\x89PNG\r\n", "image/png")
+    assert not any(one in short.json()["fix"] for one in limits)
+
+
 def test_a_tenant_has_only_so_many_documents(admin: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert put(admin, "one.md", b"# One\n\nThe first.").status_code == 201
     monkeypatch.setattr(documents, "MOST_DOCUMENTS", 1)

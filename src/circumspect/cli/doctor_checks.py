@@ -274,6 +274,17 @@ async def _secret_key(settings: Settings, online: bool) -> CheckAnswer:
     return _ok(f"It is in {path}, and only its owner can read it.")
 
 
+async def _log_receivers(settings: Settings, online: bool) -> CheckAnswer | None:
+    from circumspect.server.log_export import name_receivers
+    from circumspect.server.startup_checks import check_receivers
+
+    names = sorted(name_receivers(settings))
+    if not names:
+        return None
+    check_receivers(settings)
+    return _ok(f"The operators' log is sent to: {', '.join(names)}.")
+
+
 async def _mail(settings: Settings, online: bool) -> CheckAnswer | None:
     if settings.smtp_url is None:
         return None
@@ -355,6 +366,7 @@ CHECKS: dict[str, Check] = {
     "embeddings": _embeddings,
     "search": _search,
     "secret key": _secret_key,
+    "log receivers": _log_receivers,
     "mail": _mail,
     "port": _port,
 }

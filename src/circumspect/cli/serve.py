@@ -105,18 +105,15 @@ async def _prepare(settings: Settings) -> tuple[Demo | None, str]:
     """The database is up to date and the demo is in it when this returns; and the code that makes the first
     administrator, where there is nobody yet."""
     from circumspect.clock import SystemClock
-    from circumspect.knowledge.semantic import open_embedder
-    from circumspect.models import open_model
     from circumspect.server.first_owner import is_nobody_there, seal_first_code
     from circumspect.server.routes.session import takes_passwords
+    from circumspect.server.startup_checks import check_settings
     from circumspect.server.vault import open_vault
     from circumspect.stores import SqlStore
 
     if settings.workers > 1 and settings.database in (":memory:", "sqlite://", "sqlite:///:memory:"):
         raise ConfigError("Several workers cannot share a database in memory.", fix="Name a file, or PostgreSQL.")
-    open_model(settings.model)
-    if settings.embeddings:
-        open_embedder(settings.embeddings)
+    check_settings(settings)
     store = await SqlStore.open(settings.database)
     try:
         vault = open_vault(settings)

@@ -18,7 +18,7 @@ from circumspect.server.config import Settings, load_settings
 from circumspect.server.host_names import KnownHosts
 from circumspect.server.loop_watch import FollowRequests, RequestsUnderWay, watch_loop
 from circumspect.server.metrics import Metrics
-from circumspect.server.path_prefix import PathPrefix, read_prefix, require_free_prefix
+from circumspect.server.path_prefix import PathPrefix, list_paths, read_prefix, require_free_prefix
 from circumspect.server.quick_routes import QuickRoutes
 from circumspect.server.request_limits import UPLOAD_SECONDS, BodyBounds, BodyLimit
 from circumspect.server.request_log import HeadAsGet, RequestLog
@@ -96,7 +96,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        require_free_prefix(read_prefix(configured.public_url), (getattr(one, "path", "") for one in app.routes))
+        require_free_prefix(read_prefix(configured.public_url), list_paths(app.routes))
         telemetry.configure()
         async with (
             watch_loop(under_way, metrics.note_stall),

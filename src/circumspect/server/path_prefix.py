@@ -8,7 +8,7 @@ at `/`, because browsers take no others by that name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
@@ -43,6 +43,13 @@ def without_prefix(request: Request, path: str) -> str:
 def add_prefix(html: str, prefix: str) -> str:
     """In every attribute that holds an address of ours. What people wrote has no quotes that could end one."""
     return _ADDRESS.sub(rf"\g<1>{prefix}/", html) if prefix else html
+
+
+def list_paths(routes: Iterable[object]) -> Iterator[str]:
+    """Of all routes, those of included routers too."""
+    for one in routes:
+        yield str(getattr(one, "path", ""))
+        yield from list_paths(getattr(getattr(one, "original_router", None), "routes", ()))
 
 
 def require_free_prefix(prefix: str, paths: Iterable[str]) -> None:

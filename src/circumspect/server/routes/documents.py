@@ -15,7 +15,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from circumspect.knowledge.read_document import read_document
+from circumspect.knowledge.parsed import DocumentRefused
+from circumspect.knowledge.read_document import MAX_BYTES, read_document
 from circumspect.knowledge.search import language_of
 from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.server.access import AdminPrincipal, ChatCaller, SettingsReader, require_fresh, services_of
@@ -46,6 +47,10 @@ MOST_DOCUMENTS = 1_000
 MOST_CHARACTERS = 2_000_000
 """Writing a document's passages takes the database's one writer some seconds at this length."""
 MOST_FILES = 20
+_LIMITS = (
+    f"A file may have {MAX_BYTES / 1e6:g} MB, all files of an upload max_upload_bytes, "
+    f"and a document {MOST_CHARACTERS:,} characters of text."
+)
 DocumentId = Annotated[str, Query(alias="id", min_length=1, max_length=1_000, pattern=r"^[^\x00]*$")]
 
 
@@ -67,16 +72,26 @@ async def put_document(request: Request, who: AdminPrincipal, tenant: TenantFilt
     async with receive_upload(request, files=1) as received:
         file = received.only_file()
         data, media_type = await file.read(), file.media_type
+    if len(data) > MAX_BYTES:
+        raise _too_large(f"The file has {len(data) / 1e6:.1f} MB.")
     lanes = services.lanes
-    read = await lanes.documents.compute(
-        whose, read_document, data, file.name, media_type=media_type, limits=lanes.limits
-    )
-    if len(read.text) > MOST_CHARACTERS:
-        raise HttpProblem(
-            413, "too_large", f"The document has more than {MOST_CHARACTERS} characters.", fix="Split it into parts."
+    try:
+        read = await lanes.documents.compute(
+            whose, read_document, data, file.name, media_type=media_type, limits=lanes.limits
         )
+    except DocumentRefused as problem:
+        if len(data) <= MOST_CHARACTERS:
+            raise
+        raise DocumentRefused(problem.problem, fix=f"{problem.fix} {_LIMITS}".strip()) from None
+    if len(read.text) > MOST_CHARACTERS:
+        raise _too_large(f"The document has {len(read.text):,} characters.")
     change = action(services, who.name, "put_document")
     return to_response(DocumentShown.of_row(await services.store.tx(_put, whose, read, change)), 201)
+
+
+def _too_large(problem: str) -> HttpProblem:
+    """All limits at once, so that a file is not split for each of them again."""
+    return HttpProblem(413, "too_large", problem, fix=f"Split it into parts. {_LIMITS}")
 
 
 def _put(connection: sa.Connection, tenant: TenantId, document: KnowledgeDocument, change: LoggedAction) -> DocumentRow:
