@@ -139,9 +139,9 @@ async def _reply(turn: TurnSteps) -> Reply:
         return await _rule_on_outside_call(turn, errand)
     if turn.wants_person():
         turn.notes.write(NoticeEvent("the user wants a person"), ReasonCode.PERSON_WANTED)
+        await turn.note_quota()  # beyond it, a person is no message
         return endings.hand_over(turn.desk)
-    if await turn.is_over_quota():
-        turn.notes.write(NoticeEvent("the plan's messages of this month are used up"), ReasonCode.QUOTA_REACHED)
+    if await turn.note_quota():
         return endings.report_quota(turn.desk)
     if await turn.declines_person():
         turn.notes.write(NoticeEvent("the user wants no person"))

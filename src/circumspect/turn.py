@@ -160,14 +160,18 @@ class TurnSteps:
         agreed = endings.is_person_offered(self.desk) and classify(self.incoming.text) == "confirm"
         return agreed or asks_for_person(self.incoming.text)
 
-    async def is_over_quota(self) -> bool:
-        """The tenant has had its messages of the month. A colleague's decision is no message. Turns that are under way
-        are not counted yet, so that as many as run at once may go beyond the quota, and no more."""
+    async def note_quota(self) -> bool:
+        """The tenant has had its messages of the month, which is written down: then this one does not count. A
+        colleague's decision is no message. Turns that are under way are not counted yet, so that as many as run at once
+        may go beyond the quota, and no more."""
         quota = self.setup.tenant.plan.quota
         if quota is None or isinstance(self.incoming.errand, PersonDecision):
             return False
         period = f"{self.setup.ports.clock.now().astimezone(UTC):%Y-%m}"
-        return await self.setup.ports.store.count_messages(self.incoming.tenant, period) >= quota
+        if await self.setup.ports.store.count_messages(self.incoming.tenant, period) < quota:
+            return False
+        self.notes.write(NoticeEvent("the plan's messages of this month are used up"), ReasonCode.QUOTA_REACHED)
+        return True
 
     async def declines_person(self) -> bool:
         """A plain no to the offer of one, with nothing else in it and nothing else that it could answer."""

@@ -47,6 +47,17 @@ async def test_who_asks_for_a_person_gets_one_beyond_the_quota(shop):
     assert (turn.outcome, turn.reason_codes[0]) == ("escalated", ReasonCode.PERSON_WANTED)
 
 
+async def test_a_person_beyond_the_quota_is_neither_counted_nor_billed(shop):
+    chat = give(shop(replies=[says("Hello.")]), 2, price=0.25)
+    for number, words in enumerate(["I want to talk to a person", "hello there", *["I want to speak to a human"] * 3]):
+        turn = await chat.agent.turn(words, conversation=f"c{number}")
+        assert turn.outcome == ("answered" if words == "hello there" else "escalated")
+        assert (ReasonCode.QUOTA_REACHED in turn.reason_codes) == (number >= 2)
+    rows = await usage(chat)
+    assert (sum(row.messages for row in rows), sum(row.escalations for row in rows)) == (2, 4)
+    assert sum(row.billed for row in rows) == pytest.approx(0.5)
+
+
 async def test_clients_at_once_go_beyond_it_by_no_more_than_run_at_once(shop):
     at_once, quota = 4, 3
     chat = give(shop(replies=lambda _: says("Hello.")), quota)

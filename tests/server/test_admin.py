@@ -114,6 +114,8 @@ def test_usage_is_counted_and_comes_as_json_or_as_a_table(both: House) -> None:
     read = list(csv.DictReader(io.StringIO(table.text)))
     assert [row["model"] for row in read] == [row["model"] for row in rows]
     assert client.get("/v1/admin/usage?period=1999-01").json()["items"] == []
+    for path in ("usage", "usage/evaluations", "usage/measures"):
+        is_a_problem(client.get(f"/v1/admin/{path}?period=2026-13"), 422)
     everyone = both.operator("root").get("/v1/admin/usage").json()["items"]
     assert {OURS} <= {row["tenant"] for row in everyone}
 

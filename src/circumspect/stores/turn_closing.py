@@ -312,8 +312,8 @@ def _intent_values(intent: Intent) -> SqlValues:
 
 def _usage_rows(closing: Closing) -> Iterator[SqlValues]:
     """One per model. The turn itself counts with the model that was asked first, or with none; not before it ends, and
-    not where it was turned away for the plan's quota, nor where nobody asked anything of us: a colleague decided, or a
-    client brought results. Nobody pays by the message for what failed."""
+    not beyond the plan's quota, where it was turned away or handed to a person, nor where nobody asked anything of us:
+    a colleague decided, or a client brought results. Nobody pays by the message for what failed."""
     usage, incoming = closing.result.usage, closing.incoming
     asked = incoming.is_said or isinstance(incoming.errand, OutsideCall)
     by_model: dict[str, list[ModelUsage]] = {call.model: [] for call in usage.calls} or {"": []}

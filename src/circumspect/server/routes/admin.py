@@ -207,7 +207,7 @@ async def get_usage(
     request: Request,
     who: SettingsReader,
     tenant: TenantFilter = None,
-    period: Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}$", description="A month: YYYY-MM, UTC.")] = None,
+    period: Annotated[str | None, Query(pattern=MONTH, description="A month: YYYY-MM, UTC.")] = None,
 ) -> Response:
     """What was used and what it cost."""
     rows = await services_of(request).store.tx(list_usage, find_visible_tenants(who, tenant), period)
@@ -260,7 +260,7 @@ async def get_evaluation_usage(
     request: Request,
     who: SettingsReader,
     tenant: TenantFilter = None,
-    period: Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}$", description="A month: YYYY-MM, UTC.")] = None,
+    period: Annotated[str | None, Query(pattern=MONTH, description="A month: YYYY-MM, UTC.")] = None,
 ) -> Response:
     """What reviews of cases came to and cost; turns are in `/v1/admin/usage`."""
     seen = find_visible_tenants(who, tenant)
