@@ -310,6 +310,21 @@ async def test_a_port_is_free_ours_or_somebody_elses(port, monkeypatch):
     assert (await found("port", port=port, host="203.0.113.7")).state == "wrong"
 
 
+async def test_a_price_that_is_not_used_is_told() -> None:
+    assert await found("model prices") is None
+    assert (await found("model prices", model_prices=("qwen=0.4/1.2",))).state == "ok"
+    unused = await found("model prices", model_prices=("qwen=0.4/1.2", "offline=3/15"))
+    assert (unused.state, "offline is not used" in unused.said) == ("warning", True)
+
+
+async def test_the_receivers_of_the_log_are_looked_at_as_the_server_does() -> None:
+    assert await found("log receivers") is None
+    missing = await found("log receivers", log_webhook="https://x.example")
+    assert (missing.state, "CIRCUMSPECT_LOG_WEBHOOK_SECRET" in missing.fix) == ("wrong", True)
+    fine = await found("log receivers", log_webhook="https://x.example", log_webhook_secret="not-shown")
+    assert (fine.state, "not-shown" in f"{fine}") == ("ok", False)
+
+
 async def test_a_search_that_cannot_be_had_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)
     assert await found("search") is None

@@ -44,6 +44,37 @@ def test_an_experiment_from_its_making_to_its_end(run):
     assert [(one["name"], one["state"], one["winner"]) for one in listed] == [("careful", "finished", "control")]
 
 
+def test_a_winner_that_nobody_gets_is_told_and_one_that_everybody_gets_has_all_of_the_share(run):
+    assert "for good" in run("experiments", "finish", "--help").out
+    shares = {}
+    for name, more in (("plain", ()), ("rolled", ("--roll-out",))):
+        run(
+            "experiments",
+            "create",
+            name,
+            "--tenant",
+            "shop",
+            "--arm",
+            'careful={"thresholds": {"critique_below": 0.9}}',
+        )
+        run("experiments", "start", name, "--share", "0.5")
+        said = run("experiments", "finish", name, "--winner", "careful", *more).out
+        assert ("Nobody gets 'careful'" in said) == (not more)
+        (line,) = (one for one in run("experiments", "list").out.splitlines() if f"  {name} " in one)
+        shares[name] = line.rpartition("  ")[2]
+    assert shares == {"plain": "-", "rolled": "100 %"}
+    arm = ("--unit", "case", "--shadow", "--arm", 'plain={"controller": "heuristic"}')
+    run("experiments", "create", "beside", "--tenant", "shop", *arm)
+    assert "on 100 % of cases" in run("experiments", "start", "beside", "--share", "1").out
+
+
+def test_what_is_live_with_no_share_is_in_the_way_and_said_so(run):
+    for name in ("first", "second"):
+        run("experiments", "create", name, "--tenant", "shop", "--arm", 'new={"profile": "standard"}')
+    run("experiments", "start", "first", "--share", "0")
+    run("experiments", "start", "second").refused("is live already", "0 %")
+
+
 def test_what_cannot_be_is_refused_in_words(run, folder):
     create = ("experiments", "create", "x", "--tenant", "shop", "--arm")
     run(*create, 'new={"modle": "x"}').refused("modle", "model")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 from scripts.generate_docs import options, walk
 
@@ -21,6 +22,13 @@ def test_every_command_explains_itself_and_every_option_it_has(run, names):
         for option in options(command):
             assert option.opts[0] in ran.out
             assert option.help or option.opts == ["--database"] or option.opts == ["--policy"], option.opts
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_help_of_one_short_line_has_an_example(names):
+    command = dict(walk())[names]
+    told = command.help or ""
+    assert len(told) >= 40 or f"circumspect {' '.join(names)}" in told or isinstance(command, click.Group)
 
 
 def test_help_lists_every_verb(run):

@@ -33,7 +33,11 @@ def approvals() -> None:
 @click.option("--all", "everything", is_flag=True, help="Also those that were decided or expired.")
 @add_store_options
 def list_(tenant: str | None, everything: bool, target: StoreTarget) -> None:
-    """What waits, the newest first."""
+    """What waits, the newest first.
+
+    \b
+    circumspect approvals list --tenant shop
+    """
     from circumspect.clock import SystemClock
     from circumspect.server.schemas.approvals import ApprovalShown
     from circumspect.server.stores.approvals import list_approvals
@@ -51,7 +55,11 @@ def list_(tenant: str | None, everything: bool, target: StoreTarget) -> None:
 @click.argument("approval_id")
 @add_store_options
 def show(approval_id: str, target: StoreTarget) -> None:
-    """Exactly what will run."""
+    """Exactly what will run.
+
+    \b
+    circumspect approvals show int_4f2a
+    """
     from circumspect.clock import SystemClock
     from circumspect.server.schemas.approvals import ApprovalShown
     from circumspect.server.stores.approvals import get_approval
@@ -66,7 +74,11 @@ def show(approval_id: str, target: StoreTarget) -> None:
 @click.argument("approval_id")
 @add_store_options
 def approve(approval_id: str, target: StoreTarget) -> None:
-    """Let it run, now and once."""
+    """Let it run, now and once.
+
+    \b
+    circumspect approvals approve int_4f2a
+    """
     _decide(approval_id, "approve", {}, target)
 
 
@@ -74,7 +86,11 @@ def approve(approval_id: str, target: StoreTarget) -> None:
 @click.argument("approval_id")
 @add_store_options
 def deny(approval_id: str, target: StoreTarget) -> None:
-    """Turn it down; the user is told."""
+    """Turn it down; the user is told.
+
+    \b
+    circumspect approvals deny int_4f2a
+    """
     _decide(approval_id, "deny", {}, target)
 
 

@@ -230,6 +230,18 @@ async def _model(settings: Settings, online: bool) -> CheckAnswer:
     return _ok(f"{reply.usage.model or model.name} answers.")
 
 
+async def _model_prices(settings: Settings, online: bool) -> CheckAnswer | None:
+    from circumspect.models.opening import OFFLINE
+    from circumspect.models.pricing import read_price
+
+    if not settings.model_prices:
+        return None
+    names = [read_price(one)[0] for one in settings.model_prices]
+    if OFFLINE in names:
+        return _warn(f"The price for {OFFLINE} is not used: the offline demo model costs nothing.", "Leave it out.")
+    return _ok(f"Prices of your own: {', '.join(names)}.")
+
+
 async def _embeddings(settings: Settings, online: bool) -> CheckAnswer | None:
     if settings.embeddings is None:
         return None
@@ -363,6 +375,7 @@ CHECKS: dict[str, Check] = {
     "clock": _clock,
     "redis": _redis,
     "model": _model,
+    "model prices": _model_prices,
     "embeddings": _embeddings,
     "search": _search,
     "secret key": _secret_key,

@@ -32,7 +32,11 @@ def escalations() -> None:
 @click.option("--all", "everything", is_flag=True, help="Also those that somebody has, and those that are resolved.")
 @add_store_options
 def list_(tenant: str | None, everything: bool, target: StoreTarget) -> None:
-    """What waits, the newest first."""
+    """What waits, the newest first.
+
+    \b
+    circumspect escalations list --tenant shop
+    """
     from circumspect.server.schemas.escalations import EscalationShown
     from circumspect.stores.people import list_escalations
 

@@ -41,7 +41,11 @@ def experiments() -> None:
 @click.option("--tenant", help="Only this tenant's.")
 @add_store_options
 def list_(tenant: str | None, target: StoreTarget) -> None:
-    """All of them, the newest first."""
+    """All of them, the newest first.
+
+    \b
+    circumspect experiments list --tenant shop
+    """
     from circumspect.lab.trials.experiments import from_row
     from circumspect.server.schemas.experiments import ExperimentShown
     from circumspect.stores import experiments as rows
@@ -49,7 +53,7 @@ def list_(tenant: str | None, target: StoreTarget) -> None:
 
     seen = None if tenant is None else frozenset({TenantId(tenant)})
     found = [from_row(row) for row in target.tx(rows.list_experiments, seen, None, 200)]
-    lines = [(one.id, one.tenant, one.name, one.kind, one.state, _percent(one.share)) for one in found]
+    lines = [(one.id, one.tenant, one.name, one.kind, one.state, _show_share(one)) for one in found]
     text = table(lines, ("id", "tenant", "name", "kind", "state", "share")) if found else "There are no experiments."
     target.say([ExperimentShown.of(one) for one in found], text)
 
@@ -102,7 +106,11 @@ def create(
 @click.option("--share", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Of new conversations.")
 @add_store_options
 def start(experiment: str, share: float, target: StoreTarget) -> None:
-    """Start it, or start it again after it was stopped."""
+    """Start it, or start it again after it was stopped.
+
+    \b
+    circumspect experiments start careful --share 0.1
+    """
     from circumspect.lab.trials import experiments as trials
 
     def step(one: Experiment, now: float) -> Experiment:
@@ -139,13 +147,26 @@ def stop(experiment: str, why: str, target: StoreTarget) -> None:
 @click.option("--roll-out", is_flag=True, help="Every conversation that begins from now on gets it.")
 @add_store_options
 def finish(experiment: str, winner: str, roll_out: bool, target: StoreTarget) -> None:
-    """Decide it."""
+    """Decide it, for good: it cannot be started or rolled out again.
+
+    Without --roll-out everybody has what the tenant has, whichever arm won. With it every conversation (or case) that
+    begins from now on gets the winner, until the experiment is stopped: put the winner into the tenant's file by then.
+
+    \b
+    circumspect experiments finish careful --winner careful --roll-out
+    circumspect experiments finish careful --winner control
+    """
     from circumspect.lab.trials import experiments as trials
 
     def step(one: Experiment, now: float) -> Experiment:
         return trials.finish(one, winner, roll_out, now)
 
-    _change("finish_experiment", experiment, step, {"winner": winner, "roll_out": roll_out}, target)
+    def warn(one: Experiment) -> str:
+        if one.state == "rolled_out" or winner == trials.CONTROL:
+            return ""
+        return f" Nobody gets '{winner}': it was not rolled out. Put what is different in it into the tenant's file."
+
+    _change("finish_experiment", experiment, step, {"winner": winner, "roll_out": roll_out}, target, more=warn)
 
 
 @experiments.command()
@@ -201,6 +222,7 @@ def _change(
     detail: dict[str, Any],
     target: StoreTarget,
     check: bool = False,
+    more: Callable[[Experiment], str] = lambda _: "",
 ) -> None:
     from circumspect.lab.trials import conducting
     from circumspect.server.schemas.experiments import ExperimentShown
@@ -214,7 +236,7 @@ def _change(
         return await store.tx(conducting.change, None, id_, lambda one: step(one, now.timestamp()), written)
 
     after = target.with_services(body)
-    target.say(ExperimentShown.of(after), f"{after.name} is {_state(after)}.")
+    target.say(ExperimentShown.of(after), f"{after.name} is {_state(after)}.{more(after)}")
 
 
 async def _check(services: Services, experiment: Experiment) -> None:
@@ -243,8 +265,15 @@ def _limits(interval: Mapping[str, Any]) -> str:
 def _state(one: Experiment) -> str:
     if one.state == "rolled_out":
         return f"rolled out: every new {one.unit} gets {one.winner}"
-    what = "turns" if one.kind == "shadow" else f"new {one.unit}s"
+    what = f"new {one.unit}s" if one.kind == "ab" else "cases" if one.unit == "case" else "turns"
     return f"running, on {_percent(one.share)} of {what}" if one.live else one.state
+
+
+def _show_share(one: Experiment) -> str:
+    """Of what begins now; after a decision there is none to speak of."""
+    if one.state == "rolled_out":
+        return "100 %"
+    return "-" if one.state == "finished" else _percent(one.share)
 
 
 def _format_difference(value: float) -> str:

@@ -101,7 +101,11 @@ def disable(name: str, target: StoreTarget) -> None:
 @click.argument("name")
 @add_store_options
 def enable(name: str, target: StoreTarget) -> None:
-    """Let a disabled operator in again."""
+    """Let a disabled operator in again.
+
+    \b
+    circumspect operators enable dana
+    """
     from circumspect.server.stores import access
 
     row = _change_operator(name, "operator.enabled", access.set_disabled, None, target=target)

@@ -37,7 +37,11 @@ def outbox() -> None:
 )
 @add_store_options
 def list_(tenant: str | None, state: NotificationState, target: StoreTarget) -> None:
-    """The newest first."""
+    """The newest first.
+
+    \b
+    circumspect outbox list
+    """
     from circumspect.server.schemas.outbox import NotificationShown
     from circumspect.stores.notifications import list_notifications
 

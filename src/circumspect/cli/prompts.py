@@ -42,7 +42,12 @@ def prompts() -> None:
 @tenant_option
 @add_store_options
 def list_(name: str | None, tenant: str | None, target: StoreTarget) -> None:
-    """All prompts, or the versions of one."""
+    """All prompts, or the versions of one.
+
+    \b
+    circumspect prompts list --tenant shop
+    circumspect prompts list adaptive --tenant shop
+    """
     from circumspect.prompts import FIXED, list_prompt_names, load_default_prompt
     from circumspect.server.schemas.prompts import PromptShown
 

@@ -102,7 +102,8 @@ def change(connection: sa.Connection, row: ExperimentRow) -> None:
         )
         if other := connection.execute(query).scalar():
             raise ExperimentState(
-                f"'{other}' is live already.", fix=f"Stop it first: circumspect experiments stop {other}."
+                f"'{other}' is live already.",
+                fix=f"Stop it first: circumspect experiments stop {other}. With a share of 0 % it is live, too.",
             )
     values = _values(row)
     del values["dropped"]
