@@ -194,7 +194,7 @@ def _leave_out_excluded(text: str, start: int, end: int) -> str:
 
 def _ends_in_question(low: str, start: int) -> bool:
     end = _SENTENCE_END.search(low, start)
-    return bool(end) and low[end.start()] == "?"
+    return end is not None and end[0] == "?"
 
 
 def is_linking(text: str) -> bool:
