@@ -36,8 +36,8 @@ from circumspect.gating.asked import (
     check_ruling,
     describe_outcome,
 )
-from circumspect.gating.book import Book, Decided, MemoryBook, Reach, Standing
-from circumspect.gating.deciding import Decision, GateSetup, learn, read_stored, read_words
+from circumspect.gating.book import Book, Decided, MemoryBook, Reach, Standing, is_void
+from circumspect.gating.deciding import Decision, GateSetup, learn, read_stored, say_void
 from circumspect.gating.foreign_talk import ForeignTalk
 from circumspect.gating.function_runs import call_function, end, end_with_error, give_again, require_function
 from circumspect.gating.proposals import UnreadableCall, read_proposal
@@ -45,6 +45,7 @@ from circumspect.gating.replies import check_words
 from circumspect.gating.ruling import CallHeld as CallHeld
 from circumspect.gating.ruling import ReplyCheck as ReplyCheck
 from circumspect.gating.ruling import Ruling as Ruling
+from circumspect.gating.taking_back import read_words
 from circumspect.gating.talks import Talks
 from circumspect.gating.tools_given import read_tools
 from circumspect.language.detection import detect
@@ -266,6 +267,8 @@ class Gate:
         taken = await book.take(self.tenant, ruling.execution, asked, token, RUN_SECONDS)
         if taken is None:
             raise CallHeld(ruling)
+        if is_void(taken.execution):
+            raise CallHeld(say_void(ruling, taken.execution))
         if not taken.yours:
             return give_again(taken.execution)
         return await self._run(taken.execution, function)
@@ -285,7 +288,7 @@ class Gate:
                 await self._note_read(read)
             return read.state
         token = self._setup.ids.new("tok")
-        taken = await book.take(self.tenant, ruling.execution, asked, token, RUN_SECONDS)
+        taken = await book.take(self.tenant, ruling.execution, asked, token, RUN_SECONDS, reports=True)
         if taken is None:
             raise CallHeld(ruling)
         ended = taken.execution

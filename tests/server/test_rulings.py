@@ -236,6 +236,36 @@ def test_an_earlier_yes_is_void_once_it_was_taken_back(both: House) -> None:
     assert (again["verdict"], again["reason_codes"]) == ("deny", ["WISH_TAKEN_BACK"])
 
 
+@pytest.mark.parametrize("no", [{"text": "no wait, forget it"}, {"text": "no"}, {"approve": False}])
+def test_a_no_after_the_yes_voids_it(both: House, no: dict[str, Any]) -> None:
+    client, name = both.key("shop", "chat"), f"r-void-{len(json.dumps(no))}"
+    asked = propose(client, name)
+    path = f"/v1/rulings/{asked['id']}"
+    let = client.post(f"{path}/answer", json={"text": "yes"}).json()
+    assert let["verdict"] == "allow"
+    denied = client.post(f"{path}/answer", json=no).json()
+    assert (denied["verdict"], denied["state"]) == ("deny", None)
+    assert denied["reason_codes"][0] in ("DENIED_BY_USER", "WISH_TAKEN_BACK")
+    assert propose(client, name)["verdict"] == "deny"
+    assert client.post(f"{path}/answer", json={"text": "yes"}).json()["verdict"] == "deny"
+    for one in (asked, let):
+        assert client.get(f"/v1/rulings/{one['id']}").json()["verdict"] == "deny"
+    told = client.post(f"/v1/rulings/{let['id']}/result", json={"not_run": True})
+    assert told.json() == {"state": "failed"}
+    assert propose(client, name)["verdict"] == "deny", "they have not spoken since"
+
+
+def test_a_call_that_ran_before_it_was_taken_back_is_written_down(both: House) -> None:
+    client = both.key("shop", "chat")
+    path = f"/v1/rulings/{propose(client, 'r-too-late')['id']}"
+    let = client.post(f"{path}/answer", json={"text": "yes"}).json()
+    client.post(f"{path}/answer", json={"text": "no"})
+    told = client.post(f"/v1/rulings/{let['id']}/result", json={"result": {"cancelled": True}})
+    assert told.json() == {"state": "succeeded"}
+    late = client.get(path).json()
+    assert (late["verdict"], late["state"], late["outcome"]) == ("deny", "succeeded", {"cancelled": True})
+
+
 def test_a_call_without_a_number_that_has_run_says_what_became_of_it(both: House) -> None:
     client, call = both.key("shop", "chat"), {"tool": "cancel_order", "arguments": {"order_id": "12345"}}
     talk = talk_about("12345")

@@ -24,6 +24,7 @@ from circumspect.values import (
     Incoming,
     Intent,
     IntentId,
+    IntentKind,
     Opened,
     TenantId,
     TurnId,
@@ -67,6 +68,8 @@ class Standing:
     """The user's words since the oldest of these questions, each with its number."""
     later: Sequence[tuple[datetime, str]] = ()
     """The user's words since the oldest call that was handed out and has not come back."""
+    put: Sequence[Intent] = ()
+    """Where such calls are: the questions that they were let through by, those that wait, and those put since."""
     tail: Sequence[Words] = ()
     """The end of what is written down, where that was asked for."""
 
@@ -84,6 +87,8 @@ class Decided:
     """Whose yes it is."""
     collected: IntentId | None = None
     """A question whose end has been told."""
+    voided: Sequence[Execution] = ()
+    """What had been let through and was taken back: since when, why and with which words."""
 
 
 Decide = Callable[[Standing], Decided]
@@ -115,11 +120,19 @@ class Book(Protocol):
         ...
 
     async def take(
-        self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
+        self,
+        tenant: TenantId,
+        execution: ExecutionId | None,
+        intent: IntentId | None,
+        token: str,
+        seconds: float,
+        *,
+        reports: bool = False,
     ) -> Taken | None:
         """The call that was handed out for a ruling, or for the yes to its question; None when there is none. It is
         taken once. One that was taken and never ended is given to the next when its tool can be called again with the
-        same key, and is marked as unknown when not."""
+        same key, and is marked as unknown when not. One that was taken back is only for whoever `reports` what came of
+        it."""
         ...
 
     async def end(self, ended: Execution) -> bool:
@@ -179,8 +192,9 @@ class MemoryBook:
         opened = Opened("", "adaptive", None, (), kept.seq, intent, person=kept.person)
         questions = tuple(one for one in kept.intents.values() if one.hash == call_hash and _is_open(one))
         elsewhere = tuple(self._find_elsewhere(incoming, reach)) if reach else ()
+        put = tuple(kept.intents.values()) if any(one.state == "delegated" for one in ran) else ()
         standing = Standing(
-            opened, ran, elsewhere, questions, kept.spoke, tuple(kept.heard), tuple(kept.later), tuple(kept.tail)
+            opened, ran, elsewhere, questions, kept.spoke, tuple(kept.heard), tuple(kept.later), put, tuple(kept.tail)
         )
         decided = decide(standing)
         self._write(kept, incoming, decided)
@@ -225,6 +239,11 @@ class MemoryBook:
             kept.seq += 1
             kept.tail = [*kept.tail[1 - TAIL :], (speaker, text)]
         now = self._clock.now()
+        for one in decided.voided:
+            kept.ran[one.id] = one
+            asked = kept.intents.get(one.intent) if one.intent else None
+            if asked and asked.state == "consumed" and asked.kind == name_dropped_kind(one):
+                kept.intents[asked.id] = replace(asked, state="denied")
         if decided.execution:
             if used := decided.execution.intent:
                 self._consume(kept, used, now, decided.by)
@@ -236,9 +255,9 @@ class MemoryBook:
             kept.intents[closing.denied] = replace(kept.intents[closing.denied], state="denied")
         if decided.collected and decided.collected in kept.intents:
             kept.intents[decided.collected] = replace(kept.intents[decided.collected], state="collected")
-        if asked := closing.result.pending:
-            kept.intents[asked.id] = replace(asked, question_seq=kept.seq)
-            self._homes[asked.id] = home
+        if pending := closing.result.pending:
+            kept.intents[pending.id] = replace(pending, question_seq=kept.seq)
+            self._homes[pending.id] = home
         kept.seq += 1
 
     def _keep(self, kept: _Kept, one: Execution) -> None:
@@ -264,20 +283,33 @@ class MemoryBook:
         kept.intents[intent] = replace(found, state="consumed")
 
     async def take(
-        self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
+        self,
+        tenant: TenantId,
+        execution: ExecutionId | None,
+        intent: IntentId | None,
+        token: str,
+        seconds: float,
+        *,
+        reports: bool = False,
     ) -> Taken | None:
         with self._alone:
-            return self._take(tenant, execution, intent, token, seconds)
+            return self._take(tenant, execution, intent, token, seconds, reports)
 
     def _take(
-        self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
+        self,
+        tenant: TenantId,
+        execution: ExecutionId | None,
+        intent: IntentId | None,
+        token: str,
+        seconds: float,
+        reports: bool,
     ) -> Taken | None:
         kept = self._kept.get(self._homes.get(execution or intent or "", (tenant, ConversationId(""))))
         found = find_handed_out(kept.ran.values(), execution, intent) if kept else None
         if kept is None or found is None:
             return None
         now = self._clock.now()
-        may, left = decide_taking(found, now)
+        may, left = decide_taking(found, now, reports)
         if may:
             found = replace(found, state="started", token=token, lease_until=now + timedelta(seconds=seconds))
         elif left:
@@ -320,10 +352,23 @@ def find_handed_out(
     return next((one for one in ran if one.id == execution or (intent and one.intent == intent)), None)
 
 
-def decide_taking(found: Execution, now: datetime) -> tuple[bool, Execution | None]:
+_VOID = frozenset((ReasonCode.WISH_TAKEN_BACK, ReasonCode.DENIED_BY_USER, ReasonCode.DENIED_BY_COLLEAGUE))
+
+
+def is_void(handed: Execution) -> bool:
+    """It was let through and then taken back, before anybody said what came of it."""
+    return handed.state == "delegated" and handed.reason in _VOID
+
+
+def name_dropped_kind(voided: Execution) -> IntentKind:
+    """A no takes back the yes of whoever may say it: the user's own, or a colleague's."""
+    return "approval" if voided.reason is ReasonCode.DENIED_BY_COLLEAGUE else "confirmation"
+
+
+def decide_taking(found: Execution, now: datetime, reports: bool) -> tuple[bool, Execution | None]:
     """May it be run now? And what is it otherwise, where that has to be written down?"""
     if found.state == "delegated":
-        return True, None
+        return reports or not is_void(found), None
     if found.state != "started" or found.lease_until > now:
         return False, None
     if found.recovery in ("keyed", "local_tx"):

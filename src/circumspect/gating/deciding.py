@@ -6,26 +6,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from circumspect.corrected_calls import list_words
-from circumspect.gating.book import Decided, Standing, StoredRuling, Words
+from circumspect.gating.book import Decided, Standing, StoredRuling, Words, is_void
 from circumspect.gating.foreign_talk import ForeignTalk, find_new
 from circumspect.gating.nearest_tool import find_nearest
 from circumspect.gating.proposals import copy_call
 from circumspect.gating.ruling import Ruling
+from circumspect.gating.taking_back import (
+    find_wisher,
+    is_about,
+    is_wanted_after_all,
+    list_new_words,
+    read_words,
+    takes_back_what_was_let,
+)
 from circumspect.journal import IntentEvent, Journal
 from circumspect.language.detection import detect
 from circumspect.language.folding import even_out_signs
 from circumspect.language.second_thoughts import begins_with_yes, leaves_open
-from circumspect.language.yes_no import classify
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.policy_file import Policy
-from circumspect.policy.understanding.open_wishes import find_wished_words
-from circumspect.policy.understanding.wish_standing import is_taken_back
 from circumspect.policy.who_acts import PlainVerdict, is_mendable
 from circumspect.ports import Clock, Closing, Ids
 from circumspect.prompts import prompt
@@ -74,8 +80,6 @@ _YES: Mapping[IntentKind, ReasonCode] = {
     "confirmation": ReasonCode.CONFIRMED_BY_USER,
     "approval": ReasonCode.APPROVED_BY_COLLEAGUE,
 }
-_RECENT = 4
-"""In so many of their last messages the user may have said what is pending."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,8 @@ class Decision:
         self.incoming = incoming
         self.screened = Screened(self.incoming, opened, language, "other")
         self.desk = ReplyContext(self.screened, setup.policy, talk.specs, setup.profile, setup.clock, setup.ids)
+        self.voided: dict[ExecutionId, Execution] = {}
+        self._void_what_was_taken_back(told)
         self.ruling: Ruling
         self.decided: Decided
 
@@ -133,22 +139,46 @@ class Decision:
     def rule(self) -> None:
         if self.standing.opened.paused_by:
             self._end("escalate", Reply("escalated", ""), (ReasonCode.WITH_A_PERSON,))
-        elif (handed := self._find_handed_out()) and not (words := self._find_taken_back(handed)):
+        elif (handed := self._find_handed_out()) and not is_void(handed):
             self._attach(handed)
-        elif handed and is_taken_back(words, self.call.tool):
-            problem = prompt("gate-taken-back").render(words=words)
-            self._end("deny", Reply("blocked", ""), (ReasonCode.WISH_TAKEN_BACK,), problem=problem)
+        elif handed and not is_wanted_after_all(handed, self._list_words_since(handed)):
+            self._refuse_void(handed)
         else:
             self._settle(*self._enforce())
 
-    def _find_taken_back(self, handed: Execution) -> str:
-        """The user's last words since the call was let through, if any of them took it back: nobody's yes counts any
-        more, and whether it was run already only the caller can say."""
-        if handed.state != "delegated":
-            return ""
-        later = [text for at, text in self.standing.later if at > handed.started_at]
-        later += [text for speaker, text in self.said if speaker == "user"]
-        return later[-1] if any(is_taken_back(text, self.call.tool) for text in later) else ""
+    def _void_what_was_taken_back(self, told: int) -> None:
+        """By the user's new words: of what was let through and not run, no yes counts any more. Whether it was run
+        already, only the caller can say."""
+        let = [one for one in self.standing.ran if one.state == "delegated" and not is_void(one)]
+        heard = list_new_words(self.talk, told) if let else []
+        for one in let:
+            wisher = find_wisher(self.talk, one.call, self.incoming.person) if heard else ""
+            back = [said for said in heard if takes_back_what_was_let(one, said, wisher, self.standing.put, self.now)]
+            if back:
+                self._void(one, ReasonCode.WISH_TAKEN_BACK, back[-1].text)
+
+    def _void(self, handed: Execution, reason: ReasonCode, words: str) -> Execution:
+        voided = replace(handed, reason=reason, error=words, finished_at=self.now)
+        self.voided[handed.id] = voided
+        ran = tuple(voided if one.id == handed.id else one for one in self.standing.ran)
+        self.standing = replace(self.standing, ran=ran)
+        if handed.intent:
+            self.notes.write(IntentEvent("drop", intent=handed.intent), reason)
+        return voided
+
+    def _list_words_since(self, voided: Execution) -> list[str]:
+        """What the user said after they took it back."""
+        since = voided.finished_at or voided.started_at
+        later = [text for at, text in self.standing.later if at > since]
+        new = [text for speaker, text in self.said if speaker == "user"]
+        if voided.id in self.voided and voided.error in new:
+            new = new[len(new) - new[::-1].index(voided.error) :]
+        return later + new
+
+    def _refuse_void(self, handed: Execution) -> None:
+        reasons = (handed.reason,) if handed.reason else ()
+        ruling = self._make_ruling("deny", reasons, handed.call, execution=handed, problem=_say_why_void(handed))
+        self._write(ruling, Reply("blocked", ""))
 
     def _find_ended(self, reasons: Sequence[ReasonCode]) -> Execution | None:
         """What the call came to, where it is refused because it ran since the user last spoke."""
@@ -276,14 +306,9 @@ class Decision:
         _, put, rest = even_out_signs(self.talk.asked).rpartition(even_out_signs(asked.question))
         if not put or "?" in rest or "؟" in rest:  # a yes is for what was asked last
             return "other"
-        if self.talk.is_answered_by_another(self.incoming.person, self._is_about):
+        if self.talk.is_answered_by_another(self.incoming.person, partial(is_about, self.call)):
             return "other"
         return read_answer(self.talk, asked)
-
-    def _is_about(self, text: str) -> bool:
-        """The user's words are about this very call."""
-        values = [str(one) for one in self.call.arguments.values() if isinstance(one, str | int) and len(str(one)) > 1]
-        return any(one in text for one in values) or bool(find_wished_words([text], self.call.tool))
 
     def _has_spoken_since(self, asked: Intent) -> bool:
         return self.standing.spoke > asked.question_seq or any(speaker == "user" for speaker, _ in self.said)
@@ -314,8 +339,17 @@ class Decision:
     def answer(self, asked: Intent, yes: bool, reason: ReasonCode, words: str) -> None:
         """The user, or a colleague, decided on a question."""
         state = asked.state
-        if state == "consumed" and yes and (ran := self._find_of_intent(asked.id)):
-            self._attach(ran)
+        let = self._find_of_intent(asked.id)
+        if let and is_void(let):
+            self._refuse_void(let)
+        elif let and not yes and let.state == "delegated":
+            withdrawn = reason is ReasonCode.PENDING_INTENT_WITHDRAWN
+            self._refuse_void(self._void(let, ReasonCode.WISH_TAKEN_BACK if withdrawn else reason, words))
+        elif let and yes and state == "consumed":
+            self._attach(let)
+        elif let and let.state != "failed":
+            became = _say_what_became(let)
+            self._end("deny", Reply("blocked", ""), (ReasonCode.REPEATED_CALL,), **became)
         elif state != "pending":
             missing = (ReasonCode.PENDING_INTENT_MISSING,)
             self._end("deny", Reply("blocked", ""), missing, problem=prompt("gate-nothing-waits").text)
@@ -484,7 +518,7 @@ class Decision:
             beside=not any(speaker == "user" for speaker, _ in self.said),
         )
         self.ruling = ruling
-        self.decided = Decided(closing, self.said, execution, by, collected)
+        self.decided = Decided(closing, self.said, execution, by, collected, tuple(self.voided.values()))
 
     def _list_imports(self) -> list[Execution]:
         """What the messages say has run, and the ledger does not have."""
@@ -527,15 +561,21 @@ def _say_what_became(handed: Execution | None) -> dict[str, Any]:
     return {"state": handed.state, "outcome": handed.result if handed.state == "succeeded" else handed.error or None}
 
 
+def _say_why_void(handed: Execution) -> str:
+    if handed.reason is ReasonCode.WISH_TAKEN_BACK:
+        return prompt("gate-taken-back").render(words=handed.error)
+    return prompt("gate-declined").text
+
+
+def say_void(ruling: Ruling, handed: Execution) -> Ruling:
+    """A ruling whose call was let through and taken back."""
+    reasons = (handed.reason,) if handed.reason else ()
+    return replace(ruling, verdict="deny", reason_codes=reasons, ask_user="", problem=_say_why_void(handed))
+
+
 def read_answer(talk: ForeignTalk, asked: Intent) -> YesNo:
     said = [one.text for one in talk.utterances if one.speaker == "user"]
     return read_words(said[-1] if said else "", asked, said[:-1])
-
-
-def read_words(words: str, asked: Intent, earlier: Sequence[str] = ()) -> YesNo:
-    """How words answer a question about a call. What the user said before may be repeated with a yes."""
-    wished = find_wished_words(earlier[-_RECENT:], asked.call.tool)
-    return classify(words, values=list_words(asked.call), asked=asked.question, wished=wished)
 
 
 def learn(specs: Mapping[str, ToolSpec], tool: str) -> ToolSpec:
@@ -552,7 +592,7 @@ def read_stored(stored: StoredRuling) -> Ruling:
         verdict = "allow"
     elif asked is None or asked.state == "pending":
         verdict = _VERDICTS.get(result.outcome, "deny")
-    return Ruling(
+    ruling = Ruling(
         id=result.turn,
         conversation=result.conversation,
         call=calls[0] if calls else ToolCall(""),
@@ -565,3 +605,4 @@ def read_stored(stored: StoredRuling) -> Ruling:
         **_say_what_became(handed),
         problem=prompt("gate-declined").text if asked and asked.state == "denied" else "",
     )
+    return say_void(ruling, handed) if handed and is_void(handed) else ruling

@@ -60,7 +60,7 @@ def end(started: Execution, clock: Clock, result: Any, error: str = "") -> Execu
     if error:
         return replace(started, state="failed", finished_at=clock.now(), reason=ReasonCode.TOOL_FAILED, error=error)
     ended = replace(started, state="succeeded", finished_at=clock.now(), reason=ReasonCode.EXECUTED_SUCCESSFULLY)
-    return replace(ended, result=_to_json(result))
+    return replace(ended, result=_to_json(result), error="")
 
 
 def end_with_error(started: Execution, clock: Clock, error: BaseException, reads: bool) -> Execution:

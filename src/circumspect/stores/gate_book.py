@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.errors import ConversationBusy
 from circumspect.gating.book import (
     HEARD,
     TAIL,
@@ -22,6 +23,7 @@ from circumspect.gating.book import (
     Taken,
     Words,
     decide_taking,
+    name_dropped_kind,
     used_before,
 )
 from circumspect.journal import ImportedMessageEvent
@@ -30,7 +32,7 @@ from circumspect.stores import admin, codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import begin_call, execution_row, finish_call
 from circumspect.stores.sql import SqlStore
-from circumspect.stores.statements import Rows, SqlValues, insert, run, sql
+from circumspect.stores.statements import Rows, SqlValues, insert, roll_back, run, sql
 from circumspect.stores.tables import intents, messages, tool_executions
 from circumspect.stores.turn_closing import close_turn
 from circumspect.stores.turn_marks import mark_tool, put_marks
@@ -52,6 +54,16 @@ _ASKED = Rows(
     intents,
     """
     WHERE tenant = :tenant AND conversation = :conversation AND hash = :hash AND state IN ('pending', 'denied')
+    ORDER BY created_at
+    """,
+)
+_PUT = Rows(
+    intents,
+    """
+    WHERE tenant = :tenant AND conversation = :conversation AND (
+        state = 'pending' OR created_at >= :since OR id IN (
+            SELECT intent FROM tool_executions
+            WHERE tenant = :tenant AND conversation = :conversation AND state = 'delegated'))
     ORDER BY created_at
     """,
 )
@@ -82,6 +94,15 @@ _NUMBER = sql("""
 _COLLECT = sql("""
     UPDATE intents SET state = 'collected' WHERE id = :intent AND tenant = :tenant AND state IN ('denied', 'consumed')
 """)
+# Under another token than it had: whoever is about to take it finds it changed.
+_VOID = sql("""
+    UPDATE tool_executions SET reason_code = :reason, error = :words, finished_at = :at, token = 'void'
+    WHERE id = :id AND tenant = :tenant AND state = 'delegated' AND token = :before
+""")
+_DROP = sql("""
+    UPDATE intents SET state = 'denied', settled_at = :at
+    WHERE id = :intent AND tenant = :tenant AND state = 'consumed' AND kind = :kind
+""")
 _TAKE = sql("""
     UPDATE tool_executions SET state = 'started', token = :token, lease_until = :until, reported = FALSE
     WHERE id = :id AND state = :state AND token = :before
@@ -100,9 +121,16 @@ class SqlBook:
         await self._store.tx(_enter, incoming, call_hash, decide, reach, tail, self._ids.new("lease"))
 
     async def take(
-        self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
+        self,
+        tenant: TenantId,
+        execution: ExecutionId | None,
+        intent: IntentId | None,
+        token: str,
+        seconds: float,
+        *,
+        reports: bool = False,
     ) -> Taken | None:
-        return await self._store.tx(_take, tenant, execution, intent, token, seconds)
+        return await self._store.tx(_take, tenant, execution, intent, token, seconds, reports)
 
     async def end(self, ended: Execution) -> bool:
         return await self._store.tx(_end, ended)
@@ -137,6 +165,7 @@ def _enter(
     ran = admin.get_executions(connection, incoming.tenant, incoming.conversation)
     begun = min((epoch(one.started_at) for one in ran if one.state == "delegated"), default=None)
     later = () if begun is None else reversed(run(connection, _LATER, {**where, "since": begun}).fetchall())
+    put = () if begun is None else [codec.intent(row) for row in _PUT.read(connection, {**where, "since": begun})]
     decided = decide(
         Standing(
             opened,
@@ -146,11 +175,14 @@ def _enter(
             -1 if spoke is None else spoke,
             [(int(seq), str(text)) for seq, text in heard],
             [(codec.moment(at), str(text)) for at, text in later],
+            put,
             tuple((str(role), str(text)) for role, text in words),
         )
     )
     if decided.said:
         _import_words(connection, incoming, decided.said, epoch(decided.closing.at))
+    for one in decided.voided:
+        _void(connection, one)
     handed = decided.execution
     if handed and not begin_call(connection, handed, token, decided.by):
         raise used_before()
@@ -162,6 +194,16 @@ def _enter(
         )  # fmt: skip
     if decided.collected:
         run(connection, _COLLECT, {"intent": decided.collected, "tenant": incoming.tenant})
+
+
+def _void(connection: sa.Connection, one: Execution) -> None:
+    at = epoch(one.finished_at or one.started_at)
+    values: SqlValues = {"id": one.id, "tenant": one.tenant, "before": one.token, "at": at}
+    if not run(connection, _VOID, {**values, "reason": str(one.reason), "words": clean(one.error)}).rowcount:
+        roll_back(connection)  # somebody has just begun to run it: look again
+        raise ConversationBusy("The call is being run.", fix="Try again.")
+    if one.intent:
+        run(connection, _DROP, {"intent": one.intent, "tenant": one.tenant, "kind": name_dropped_kind(one), "at": at})
 
 
 def _find_elsewhere(connection: sa.Connection, incoming: Incoming, reach: Reach) -> Sequence[tuple[Execution, bool]]:
@@ -195,6 +237,7 @@ def _take(
     intent: IntentId | None,
     token: str,
     seconds: float,
+    reports: bool,
 ) -> Taken | None:
     row: Any = connection.execute(_named(tenant, execution, intent)).one_or_none()
     if row is None:
@@ -202,18 +245,18 @@ def _take(
     found = codec.execution(row)
     time = database_time.read(connection)
     # Leases go by the database's time, which all workers share.
-    may, left = decide_taking(found, codec.moment(time))
+    may, left = decide_taking(found, codec.moment(time), reports)
     if may:
         until = time + seconds
         values: SqlValues = {
             "id": found.id, "token": token, "until": until, "state": found.state, "before": found.token,
         }  # fmt: skip
         if not run(connection, _TAKE, values).rowcount:  # somebody was quicker: what it is now is what counts
-            return _take(connection, tenant, execution, intent, token, seconds)
+            return _take(connection, tenant, execution, intent, token, seconds, reports)
         run(connection, _LOOK, {"tenant": found.tenant, "conversation": found.conversation})
         return Taken(_with(found, token, until), True)
     if left and not finish_call(connection, left):
-        return _take(connection, tenant, execution, intent, token, seconds)
+        return _take(connection, tenant, execution, intent, token, seconds, reports)
     return Taken(left or found, False)
 
 

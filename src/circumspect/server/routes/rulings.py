@@ -93,7 +93,7 @@ async def note_result(request: Request, who: ChatCaller, ruling_id: IdPath, give
     gate = await _open_gate(services_of(request), who)
     ruling = await _find(gate, ruling_id, who.identify(given.person).person)
     try:
-        if not ruling.allowed:
+        if not ruling.allowed and ruling.execution is None:  # what was let through and taken back may have run
             raise CallHeld(ruling)
         state = await gate.ran(ruling, given.result, error=given.error, not_run=given.not_run)
     except CallHeld as held:  # also what only read when it was ruled on, and by now changes something
