@@ -560,7 +560,7 @@ def test_scripts_need_no_loop(policy: Path) -> None:
     assert shop.done == ["12345"]
 
 
-@pytest.mark.parametrize("call", [None, 5, {}, {"name": ""}, {"name": "a", "arguments": 5}, {"name": 3}])
+@pytest.mark.parametrize("call", [None, 5, {}, {"name": ""}, {"name": "a", "arguments": {5}}, {"name": 3}])
 async def test_what_is_no_call_is_refused_in_words(policy: Path, call: Any) -> None:
     with pytest.raises(ConfigError):
         await Gate(policy).rule(call)

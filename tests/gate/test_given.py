@@ -171,8 +171,8 @@ async def test_messages_that_nobody_can_read_are_spoken_of(caplog: pytest.LogCap
 @pytest.mark.parametrize(
     ("call", "part"),
     [
-        ({"name": "add_note", "arguments": ["tea"]}, "arguments"),
-        ({"name": "add_note", "arguments": 5}, "arguments"),
+        ({"name": "add_note", "arguments": {"tea"}}, "arguments"),
+        ({"name": "add_note", "arguments": b"{}"}, "arguments"),
         ({"name": "add_note", "arguments": {}, "id": 1.5}, "id"),
     ],
 )

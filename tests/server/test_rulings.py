@@ -137,7 +137,6 @@ def test_what_a_client_says_of_its_own_tool_opens_nothing(both: House) -> None:
     [
         {},
         {"call": {"tool": ""}, "conversation": "c"},
-        {"call": {"tool": "a", "arguments": []}, "conversation": "c"},
         {"call": {"tool": "a"}, "conversation": "not an id"},
         {"call": {"tool": "a"}, "conversation": "c", "messages": "hello"},
         {"call": {"tool": "a"}, "conversation": "c", "tools": [{"description": "no name"}]},
@@ -197,11 +196,22 @@ def test_a_call_is_taken_as_the_providers_answer_holds_it(house: House, call: di
     assert ruling["call"]["id"] == ("" if "tool" in call else "1")
 
 
-@pytest.mark.parametrize("written", ['{"order_id": 12', "[]", "null", '{"order_id": "1", "order_id": "2"}'])
-def test_arguments_that_nobody_can_read_go_back_to_the_model(house: House, written: str) -> None:
-    ruling = rule_on(house.key("shop", "chat"), "r-broken", {"tool": "cancel_order", "arguments": written})
+@pytest.mark.parametrize("name", ["tool", "name"])
+@pytest.mark.parametrize(
+    "written", ['{"order_id": 12', "[]", "7", '{"order_id": "1", "order_id": "2"}', [], ["12345"], 7, 1.5, True]
+)
+def test_arguments_that_nobody_can_read_go_back_to_the_model(house: House, name: str, written: Any) -> None:
+    ruling = rule_on(house.key("shop", "chat"), "r-broken", {name: "cancel_order", "arguments": written})
     assert (ruling["verdict"], ruling["reason_codes"]) == ("redo", ["INVALID_PARAM"])
     assert "cannot be read" in ruling["tell_model"]
+
+
+@pytest.mark.parametrize("name", ["tool", "name"])
+@pytest.mark.parametrize("nothing", [None, "null", "", {}, "{}"])
+def test_null_is_no_arguments(house: House, name: str, nothing: Any) -> None:
+    ruling = rule_on(house.key("shop", "chat"), "r-null", {name: "cancel_order", "arguments": nothing})
+    assert ruling["call"]["arguments"].get("order_id") is None
+    assert "MISSING_PARAM" in ruling["reason_codes"]
 
 
 def test_a_name_that_is_nearly_one_is_told_the_right_one(house: House) -> None:
@@ -264,6 +274,36 @@ def test_a_call_that_ran_before_it_was_taken_back_is_written_down(both: House) -
     assert told.json() == {"state": "succeeded"}
     late = client.get(path).json()
     assert (late["verdict"], late["state"], late["outcome"]) == ("deny", "succeeded", {"cancelled": True})
+
+
+UNCLEAR = [
+    {},
+    {"not_run": False},
+    {"error": None},
+    {"result": 1, "error": "it did not work"},
+    {"result": 1, "not_run": True},
+    {"error": "it did not work", "not_run": True},
+]
+
+
+def test_a_report_says_one_thing(both: House) -> None:
+    client = both.key("shop", "chat")
+    path = f"/v1/rulings/{propose(client, 'r-unclear')['id']}"
+    client.post(f"{path}/answer", json={"text": "yes"})
+    for unclear in UNCLEAR:
+        refused = client.post(f"{path}/result", json=unclear)
+        assert refused.status_code == 422, unclear
+        assert "exactly one of result, error and not_run" in refused.json()["problem"]
+    assert client.get(path).json()["state"] is None, "nothing is stored"
+    told = client.post(f"{path}/result", json={"result": None, "error": "it did not work", "not_run": False})
+    assert told.json() == {"state": "failed"}
+
+
+def test_a_tool_that_returns_nothing_has_run(both: House) -> None:
+    client = both.key("shop", "chat")
+    path = f"/v1/rulings/{propose(client, 'r-nothing')['id']}"
+    client.post(f"{path}/answer", json={"text": "yes"})
+    assert client.post(f"{path}/result", json={"result": None}).json() == {"state": "succeeded"}
 
 
 def test_a_call_without_a_number_that_has_run_says_what_became_of_it(both: House) -> None:

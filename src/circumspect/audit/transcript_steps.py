@@ -113,8 +113,8 @@ def read_call(name: Any, arguments: Any, identity: Any) -> TranscriptCall:
         return TranscriptCall(ToolCall(tool, arguments, key))
     if type(arguments) is str and arguments:
         value = parse_json(arguments)
-        if type(value) is dict:
-            return TranscriptCall(ToolCall(tool, value, key))
+        if type(value) is dict or value is None:  # "null" is how some say that there are none
+            return TranscriptCall(ToolCall(tool, value or {}, key))
         return TranscriptCall(ToolCall(tool, {}, key), "the arguments are not a JSON object")
     if not arguments and (arguments is None or arguments == ""):
         return TranscriptCall(ToolCall(tool, {}, key))

@@ -51,6 +51,8 @@ def read_proposal(call: Any) -> ToolCall:
             raise UnreadableCall(ToolCall(name, id=identity), "the arguments are nested too deeply") from None
         except OverflowError:
             raise UnreadableCall(ToolCall(name, id=identity), "a number in them is none that JSON has") from None
+    if isinstance(given, int | float | Sequence) and not isinstance(given, str | bytes):
+        raise UnreadableCall(ToolCall(name, id=identity), read_call(name, given, identity).problem)
     if not isinstance(given, str):
         raise _refuse_part("arguments", given, "Give them as a dict by name, or as the JSON that the model wrote.")
     read = read_call(name, given, identity)

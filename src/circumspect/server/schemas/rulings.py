@@ -26,8 +26,9 @@ class ProposedCall(RequestBody):
     """By these names, or as the provider's answer holds it: an OpenAI `tool_call`, an Anthropic `tool_use` block."""
 
     tool: str = Field(min_length=1, max_length=200, pattern=NO_NUL)
-    arguments: dict[str, Any] | str = Field(
-        default_factory=dict, description="As an object, or as the JSON that the model wrote."
+    arguments: Any = Field(
+        default_factory=dict,
+        description="As an object, or as the JSON that the model wrote. Null is none; any other value is `redo`.",
     )
     id: str = Field("", max_length=200, pattern=NO_NUL, description="The provider's own id of the call.")
 
@@ -81,10 +82,18 @@ class ResultGiven(RequestBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"result": {"cancelled": True}}]})
 
-    result: Any = None
+    result: Any = Field(None, description="Null is a result, too, where nothing else is said.")
     error: str | None = Field(None, max_length=20_000, pattern=NO_NUL)
     not_run: StrictBool = False
     person: PersonId | None = Field(None, description=PERSON)
+
+    @model_validator(mode="after")
+    def says_one_thing(self) -> ResultGiven:
+        failed = self.error is not None and (self.error != "" or self.result is None)
+        said = (self.result is not None) + failed + self.not_run
+        if said > 1 or (said == 0 and "result" not in self.model_fields_set):
+            raise ValueError("Say exactly one of result, error and not_run: true.")
+        return self
 
 
 class ReplyToCheck(RequestBody):
