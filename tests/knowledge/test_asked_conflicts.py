@@ -40,6 +40,9 @@ CONFLICTS = [
     ("Wann schließt die Bücherei am Freitag?", "# Bücherei\n\nAm Freitag schließt die Bücherei um 18 Uhr.", "# Zeiten\n\nFreitags ist die Bücherei bis 19 Uhr 30 geöffnet."),
     ("When does the shuttle leave?", "# Shuttle\n\nThe shuttle leaves at 9 o'clock.", "# Travel\n\nThe shuttle leaves at 10 o’clock."),
     ("Can I cancel a stay free of charge?", "# Stays\n\nYou can cancel a stay free of charge up to 2 days before it begins.", "# Rules\n\nYou can cancel a stay free of charge up to 7 days before it begins."),
+    ("Kann ich meinen Termin absagen?", "# Termine\n\nSie können einen Termin bis 24 Stunden vor Beginn kostenlos absagen.", "# Preise\n\nSie können einen Termin bis 48 Stunden vor Beginn kostenlos absagen."),
+    ("Kann ich meinen Termin 30 Stunden vorher absagen?", "# Termine\n\nSie können einen Termin bis 24 Stunden vor Beginn kostenlos absagen.", "# Preise\n\nSie können einen Termin bis 48 Stunden vor Beginn kostenlos absagen."),
+    ("Can I cancel my appointment?", "# Visits\n\n## Cancelling\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling\nYou can cancel a visit up to 48 hours before it begins."),
     ("Was kostet der Verleih eines Bootes?", "# Boote\n\nDer Verleih eines Bootes kostet 20 Euro.", "# Preise\n\nVerleih eines Bootes: 25 Euro."),
 ]  # fmt: skip
 NONE = [
@@ -57,6 +60,8 @@ NONE = [
     ("How many seats has the hall?", "# Hall\n\nThe hall has 300 seats.", "# Rent\n\nThe hall costs 250 euros an evening."),
     ("Сколько стоит билет?", "# Билеты\n\nБилет для студентов стоит 200 рублей.", "# Билеты\n\nБилет для пенсионеров стоит 150 рублей."),
     ("כמה עולה כרטיס?", "# כרטיסים\n\nכרטיס לילדים עולה 20 ₪.", "# כרטיסים\n\nכרטיס למבוגרים עולה 40 ₪."),
+    ("Can I cancel my subscription?", "# Visits\n\n## Cancelling\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling\nYou can cancel a visit up to 48 hours before it begins."),
+    ("Can I change my appointment?", "# Visits\n\n## Cancelling\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling\nYou can cancel a visit up to 48 hours before it begins."),
     ("", "# A\n\nThe fee is 4 euros.", "# B\n\nThe fee is 5 euros."),
 ]  # fmt: skip
 

@@ -15,6 +15,7 @@ from circumspect.language.written_values import (
     days_in,
     find_word,
     is_phone,
+    leave_out_measured,
     looks_like_id,
     phone_digits,
     phones_in,
@@ -126,3 +127,35 @@ def test_an_id_may_lose_its_sign_and_an_address_its_scheme() -> None:
     assert "w12" in spellings("#W12")
     assert "gift card 7" in spellings("gift_card_7")
     assert "example.org/a" in spellings("https://example.org/a/")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("cancel my visit 30 hours before", "cancel my visit hours before"),
+        ("a 30-day trial of 2.5 weeks", "a -day trial of weeks"),
+        ("לבטל תור 30 שעות לפני", "לבטל תור שעות לפני"),
+        ("отменить приём за 30 часов", "отменить приём за часов"),
+        ("den Termin 30 Stunden vorher absagen", "den termin stunden vorher absagen"),
+        ("pay 5000 euros, ₪ for 200 kg", "pay euros, ₪ for kg"),
+        ("cancel booking 30, 24 hours before", "cancel booking 30, hours before"),
+    ],
+)
+def test_a_number_that_says_how_much_is_left_out(text: str, left: str) -> None:
+    assert " ".join(leave_out_measured(fold(text)).split()) == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cancel booking 30",
+        "i placed order 12345 weeks ago",
+        "refund order 123 $20",
+        "item 12345 m instead of l",
+        "order 123 t-shirts",
+        "order w-30 hours",
+        "booking 30 in may",
+    ],
+)
+def test_a_number_that_names_something_stays(text: str) -> None:
+    assert leave_out_measured(text) == text

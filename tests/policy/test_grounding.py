@@ -70,6 +70,23 @@ def test_the_users_words_come_before_everything_else() -> None:
     assert set(origins(found).values()) == {"user"}
 
 
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("Can I cancel my appointment 30 hours before?", "nowhere"),
+        ("אפשר לבטל את התור 30 שעות לפני?", "nowhere"),
+        ("Можно отменить приём за 30 часов?", "nowhere"),
+        ("Kann ich den Termin 30 Stunden vorher absagen?", "nowhere"),
+        ("Refund me 30 euros", "nowhere"),
+        ("Cancel booking 30, it is 24 hours away", "user"),
+    ],
+)
+def test_a_number_of_hours_or_euros_is_no_id(text: str, origin: str) -> None:
+    found = facts(user(text), tool="cancel_meeting", effect="destructive", booking_id="30")
+    assert origins(found) == {"booking_id": origin}
+    assert ("UNGROUNDED_PARAM" in held(found)) == (origin == "nowhere")
+
+
 def test_a_whole_field_is_told_from_a_fragment() -> None:
     listed = ran("get_contact", {"email": "dana@shop.org", "note": "or write to omer@shop.org"})
     assert origins(facts(listed, to="dana@shop.org")) == {"to": "field"}

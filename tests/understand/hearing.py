@@ -123,6 +123,7 @@ async def heard(
     tools: Mapping[str, ToolSpec] = TOOLS,
     searches: Sequence[Any] | None = None,
     executions: Sequence[Execution] = (),
+    speaks: bool = False,
 ) -> Hearing:
     """By the offline model, or a scripted one that says `replies`; with `searches`, looked up too."""
     notes, model = Journal(), OfflineModel() if replies is None else ScriptedModel(replies)
@@ -132,7 +133,12 @@ async def heard(
     async def recognised() -> Mapping[str, str]:
         return known
 
-    understood = await understand(message, business, tools, recognised, settings, notes, model, guardian)
+    async def speaks_of_it() -> bool:
+        return speaks
+
+    understood = await understand(
+        message, business, tools, recognised, settings, notes, model, guardian, speaks=speaks_of_it
+    )
     hearing = Hearing(understood, notes, model)
     if searches is not None and understood.ends is None:
         hearing.found = await retrieve(understood, business, tools, known, executions, settings, notes, searches)

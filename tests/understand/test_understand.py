@@ -15,7 +15,7 @@ from circumspect.policy.understanding.journal_events import RetrievalEvent, Sour
 from circumspect.policy.understanding.topics import ExtraTopic
 from circumspect.policy.understanding.understood import GUIDED, SERVICE, Understanding
 from circumspect.steps.understand import add_understanding, list_sources
-from circumspect.values import ChatMessage, Gathered, Message, TurnId
+from circumspect.values import ChatMessage, Gathered, Message, ToolSpec, TurnId
 
 
 class Fixed:
@@ -124,6 +124,50 @@ async def test_a_decision_of_the_model_can_hand_over_and_its_reason_is_kept():
 async def test_an_invalid_decision_hands_over():
     hearing = await heard("hm", replies=[form(decision="USE_TOOL", tools_needed=["launch_rocket"])])
     assert (hearing.understood.ends, hearing.reasons) == ("escalated", {"INVALID_DECISION"})
+
+
+CANCELLING = {
+    **TOOLS,
+    "cancel_meeting": ToolSpec(
+        "cancel_meeting",
+        "Cancel a meeting.",
+        {"type": "object", "properties": {"booking_id": {"type": "string"}}, "required": ["booking_id"]},
+        "destructive",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Can I cancel my visit?", "en"),
+        ("Can I cancel my appointment 120 hours before?", "en"),
+        ("אפשר לבטל את התור שלי?", "he"),
+        ("Можно отменить мой приём?", "ru"),
+        ("Kann ich meinen Besuch noch absagen?", "de"),
+    ],
+)
+@pytest.mark.parametrize(
+    "decided",
+    [
+        {"decision": "USE_TOOL", "tools_needed": ["cancel_meeting"]},
+        {"decision": "CLARIFY", "clarification_question": "Which booking?"},
+    ],
+)
+async def test_whether_something_can_be_done_is_looked_up_before_it_is_done(text, language, decided):
+    asked = {"tools": CANCELLING, "replies": [form(**decided)]}
+    hearing = await heard(text, language, speaks=True, **asked)
+    assert (hearing.way, hearing.understood.ends, hearing.understood.queries[0]) == ("RETRIEVE", None, text)
+    silent = await heard(text, language, speaks=False, **asked)
+    assert silent.way != "RETRIEVE"
+
+
+@pytest.mark.parametrize(
+    "text", ["Cancel my visit", "Can you cancel my visit?", "Can I still cancel booking 4711?", "Can I book a visit?"]
+)
+async def test_what_is_to_be_done_to_something_is_not_looked_up(text):
+    decided = form(decision="USE_TOOL", tools_needed=["cancel_meeting"])
+    assert (await heard(text, speaks=True, tools=CANCELLING, replies=[decided])).way == "USE_TOOL"
 
 
 # --- sensitive topics ---------------------------------------------------------------------------------------------------

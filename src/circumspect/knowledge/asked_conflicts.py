@@ -9,6 +9,7 @@ said of the same (`said_no`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from circumspect.knowledge.answering import Answering, is_enough, list_answering
@@ -17,7 +18,9 @@ from circumspect.knowledge.conflicts import Conflict, ConflictEvidence, Quoted, 
 from circumspect.knowledge.differing_facts import is_difference
 from circumspect.knowledge.said_no import is_same_claim, says_no
 from circumspect.knowledge.stated_values import StatedValueKind
+from circumspect.knowledge.terms import stem_word, words
 from circumspect.knowledge.told_apart import is_told_apart
+from circumspect.language.wanted import even_out, find_mentions, find_things
 
 _COARSE: tuple[StatedValueKind, ...] = ("weekday", "month", "year")
 """Compared where nothing more exact is: two days with their own hours are two cases."""
@@ -30,6 +33,8 @@ def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conf
         return []
     passages = list(passages)
     answering = [one for passage in passages for one in list_answering(passage, asked)]
+    if not answering and asked.yes_or_no:
+        asked, answering = _find_same_deed(question, passages, asked)
     found: dict[tuple[str, str], Conflict] = {}
     for left, right in combinations(answering, 2):
         pair = (left.evidence.document, right.evidence.document)
@@ -41,6 +46,21 @@ def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conf
             subject = list_written(shared, *quotes) or list_written(asked.subject, question)
             found[pair] = Conflict(kind, subject, left.show(kind), right.show(kind))
     return [*found.values(), *_list_others(passages, answering, asked, found)]
+
+
+def _find_same_deed(
+    question: str, passages: Sequence[Quoted], asked: AskedQuestion
+) -> tuple[AskedQuestion, list[Answering]]:
+    """Whether something can be done was asked, and nothing speaks of it by that name: what the documents call a visit
+    is an appointment to the user. Then what they say of doing that to the same kind of thing answers."""
+    verbs = {one.verb for one in find_mentions(question) if not find_things(one.verb)}
+    deeds = frozenset(stem_word(word) for verb in verbs for word in words(verb)) & asked.subject
+    things = find_things(even_out(question))
+    if not deeds or not things:
+        return asked, []
+    narrowed = replace(asked, subject=deeds, required=frozenset())
+    found = [one for passage in passages for one in list_answering(passage, narrowed)]
+    return narrowed, [one for one in found if things & find_things(even_out(one.evidence.quote))]
 
 
 def _find_difference(left: Answering, right: Answering, asked: AskedQuestion) -> StatedValueKind | None:

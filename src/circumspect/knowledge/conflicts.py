@@ -193,7 +193,9 @@ def _claim(
     after = text[value.end : end]
     before = text[max(0, value.start - 40) : value.start]
     telling = _telling(clause)
-    names = frozenset(stem_word(name.casefold()) for name in _NAME.findall(text[start:end]) if name[0].isupper())
+    # German writes "Stunden" with a capital, and nothing is called so.
+    unnamed = _without(text, [other for other in inside if other.kind == "duration"], start, end)
+    names = frozenset(stem_word(name.casefold()) for name in _NAME.findall(unnamed) if name[0].isupper())
     conditions = frozenset(term for what in _patterns().condition.findall(clause) for term in _telling(what))
     side = "before" if _patterns().before.match(after) else "after" if _patterns().after.match(after) else ""
     return _Claim(

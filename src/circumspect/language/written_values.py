@@ -231,6 +231,40 @@ def clocks_in(text: str) -> frozenset[tuple[int, int]]:
     return frozenset(found)
 
 
+# --- measured numbers -----------------------------------------------------------------------------------------------
+
+_FEW_DIGITS = 3
+"""With more "order 12345 weeks ago" is an order, and "item 12345 M" has a size."""
+
+
+def is_measured(text: str, start: int, end: int) -> bool:
+    """The number at this place is so much of something: a unit of time, money or measure stands behind it."""
+    if not text[start:end].replace(".", "").replace(",", "").isdigit():
+        return False
+    unit = _unit_behind().match(text, end)
+    if unit is None:
+        return False
+    is_weak = unit["time"] or (len(unit.group().strip()) == 1 and unit.group().strip().isalpha())
+    return not is_weak or end - start <= _FEW_DIGITS
+
+
+def leave_out_measured(text: str) -> str:
+    """The text without the numbers that only say how much of something: "30 hours" names no booking 30."""
+    return _NUMERAL.sub(lambda hit: "" if is_measured(text, *hit.span()) else hit[0], text)
+
+
+_NUMERAL = re.compile(r"(?<![\w.,])(?<![a-z]-)\d++(?:[.,]\d++)*+(?!\w)")
+
+
+@cache
+def _unit_behind() -> re.Pattern[str]:
+    """A unit that no number of its own follows: in "order 123 $20" the sign is of what comes."""
+    spoken = [one.values for one in packs()]
+    time = join_words(lines for one in spoken for lines in one.unit.values())
+    much = join_words(lines for one in spoken for lines in (*one.currency.values(), *one.measure.values(), one.percent))
+    return re.compile(rf"[\s\u00a0-]?(?:(?P<time>{time})|{much})(?![\w-]|\s?\d)", re.IGNORECASE)
+
+
 # --- phone numbers and ids ------------------------------------------------------------------------------------------
 
 _HOST = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}")
@@ -285,6 +319,10 @@ class FoldedText:
     @cached_property
     def text(self) -> str:
         return fold(self.raw)
+
+    @cached_property
+    def unmeasured_text(self) -> str:
+        return leave_out_measured(self.text)
 
     @cached_property
     def compact_text(self) -> str:

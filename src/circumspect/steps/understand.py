@@ -40,6 +40,8 @@ from circumspect.policy.understanding.journal_events import AnalysisMessageEvent
 from circumspect.policy.understanding.small_talk import small_talk
 from circumspect.policy.understanding.topics import list_demands, topics
 from circumspect.policy.understanding.understood import Understanding, Understood
+from circumspect.policy.understanding.wish_standing import find_standing
+from circumspect.policy.understanding.wished_values import find_values
 from circumspect.ports import Model, Store
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
@@ -116,12 +118,32 @@ async def understand(
         asks_back = _asks_back(screened, routed, decision, question)
         if speaks and not earlier and (asks_back or is_left_to_itself(decision, text)) and await speaks():
             notes.write(RemarkEvent(f"looked up all the same, not {decision.way}", "understanding"))
-            decision = look_up_instead(decision)
-            routed = Routed("normal", overridden=True) if routed.action == "clarify" else routed
+            decision, routed = look_up_instead(decision), _go_on(routed)
+        elif speaks and _only_asks_about_a_deed(screened, decision, tools) and await speaks():
+            notes.write(RemarkEvent(f"only asked about, so looked up and not {decision.way}", "understanding"))
+            decision, routed = look_up_instead(decision), _go_on(routed)
         elif asks_back and not earlier:
             notes.write(RemarkEvent("the question back asks for nothing", "understanding"))
             decision = by_code("ESCALATE", FOR_A_PERSON, "Nobody knows the answer.", ReasonCode.UNSURE_OF_ANSWER)
     return _finish_understanding(_with(understood, routed, analysis, decision), business, notes, settings)
+
+
+def _go_on(routed: Routed) -> Routed:
+    return Routed("normal", overridden=True) if routed.action == "clarify" else routed
+
+
+def _only_asks_about_a_deed(screened: Screened, decision: NextStepDecision, tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether, or on what terms, something can be done ("can I cancel my visit?"), with nothing that it should be done
+    to. Documents say that; a call, or the question for its values, does not."""
+    text = screened.incoming.text
+    if decision.way not in ("USE_TOOL", "CLARIFY") or not is_question(text):
+        return False
+    meant = [tools[name] for name in decision.tools] if decision.tools else tools.values()
+    changing = [spec for spec in meant if spec.effect != "read"]
+    asked = [spec for spec in changing if find_standing((text,), spec.name) == "asked"]
+    if not asked or (decision.tools and len(asked) < len(meant)):
+        return False
+    return not any(values for spec in asked for values in find_values(spec, text, "").values())
 
 
 async def _drop_unspeakable(analysis: Analysis, request: ModelRequest, screened: Screened, notes: Journal) -> Analysis:

@@ -92,12 +92,34 @@ async def test_questions_are_answered_from_the_documents_of_their_language(say, 
         "Until when can I cancel a visit free of charge?",
         "עד מתי אפשר לבטל תור ללא תשלום?",
         "Можно ли отменить приём бесплатно, и до какого времени?",
+        "Can I cancel?",
+        "Can I cancel my visit?",
+        "Can I still cancel my visit?",
+        "Can I cancel my appointment 30 hours before?",
+        "May I cancel a visit free of charge 30 hours before it begins?",
+        "אפשר לבטל?",
+        "אפשר לבטל את התור שלי?",
+        "אפשר לבטל את התור שלי 30 שעות לפני?",
+        "Можно отменить?",
+        "Можно отменить мой приём?",
+        "Можно отменить мою запись за 30 часов?",
     ],
 )
 async def test_what_two_documents_say_differently_is_for_a_person(say, question) -> None:
     result = await say("clinic", question)
     assert result.outcome == "escalated"
     assert ReasonCode.SOURCES_CONFLICT in result.reason_codes
+
+
+@pytest.mark.parametrize("order", ["Cancel booking 30", "Can I cancel booking 4711?"])
+async def test_who_names_the_booking_is_asked_about_that_one(say, order) -> None:
+    result = await say("clinic", order)
+    assert (result.outcome, ReasonCode.DESTRUCTIVE_NO_CONFIRM in result.reason_codes) == ("asked", True)
+
+
+async def test_who_wants_it_done_so_many_hours_before_is_asked_which_booking(say) -> None:
+    result = await say("clinic", "Please cancel my appointment 30 hours before")
+    assert "Which booking" in result.reply
 
 
 @pytest.mark.parametrize(

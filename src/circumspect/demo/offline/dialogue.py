@@ -80,7 +80,7 @@ def _hear(course: Course, text: str, seen: RequestContents) -> None:
     heard = _read_message(text, seen.today)
     utterance = heard.utterance
     course.utterance, course.choice = utterance, choose(utterance, seen.tools)
-    course.loose = tuple(code.text for code in heard.values.codes)
+    course.loose = tuple(code.text for code in heard.values.codes if not code.measured)
     course.act = _act(course, heard)
     if course.act == "wish" and course.choice.tool is not None:
         _begin(course, course.choice.tool, heard)
@@ -119,7 +119,7 @@ def _begin(course: Course, tool: OfferedTool, heard: MessageReading) -> None:
 
 def _keep_codes(course: Course, heard: MessageReading) -> None:
     for code in heard.values.codes:
-        if not code.ruled_out:
+        if not code.ruled_out and not code.measured:
             for thing in code.about & concepts().things:
                 course.codes[thing] = code.text
     if course.tool is not None and course.act in ("wish", "told"):
@@ -201,6 +201,11 @@ def _asks_to_know(utterance: ParsedText, choice: Choice, told: bool) -> bool:
     final = choice.tool.is_destructive or choice.tool.action in ("return", "exchange")
     mine = told or utterance.has("personal", "pointing")
     return final and asks and not mine
+
+
+def only_asks(course: Course) -> bool:
+    """Whether something can be done, and not yet to which order or booking."""
+    return course.tool is not None and _asks(course.utterance) and bool(missing(course.tool, course.slots.given))
 
 
 def _asks(utterance: ParsedText) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from circumspect.demo.offline.dialogue import Course, listen
+from circumspect.demo.offline.dialogue import Course, listen, only_asks
 from circumspect.demo.offline.lexicon import say
 from circumspect.demo.offline.quoted_answers import answer
 from circumspect.demo.offline.request_view import OfferedTool, Param, RequestContents, read_request, tool_by_name
@@ -77,6 +77,8 @@ def _reply(course: Course, seen: RequestContents) -> OfflineProposal:
         case "yes":
             course.implied = False
             return _call(course, seen)
+        case "wish" if has_sources(seen) and only_asks(course):
+            return _answer_question(course, seen)
         case "wish" | "told":
             return _call(course, seen)
         case "unsure" | "beyond" if has_sources(seen):

@@ -27,14 +27,14 @@ def answer(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer:
     facts = [
         say(seen.language, sentence, value=make_quotable(seen.business[line]))
         for concept, line, sentence in _FACTS
-        if utterance.has(concept) and line in seen.business
+        if _asks_for(concept, utterance) and line in seen.business
     ]
     if facts:
         return OfflineAnswer(" ".join(facts), 9)
     if told := find_citation(utterance, seen):
         return told
     wanted = _keys(utterance, seen)
-    if not wanted and any(utterance.has(concept) for concept, _, _ in _FACTS):
+    if not wanted and any(_asks_for(concept, utterance) for concept, _, _ in _FACTS):
         wanted = ["contact.full"]
     fetch = tuple(key for key in wanted if seen.may_ask(key))
     if fetch:
@@ -54,6 +54,15 @@ def answer(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer:
     if "faqs" not in wanted and seen.may_ask("faqs"):
         return OfflineAnswer(keys=("faqs",))
     return _anywhere(utterance, seen)
+
+
+def _asks_for(concept: str, utterance: ParsedText) -> bool:
+    """The word is said, and not as a measure: "30 hours before"."""
+    text, tokens = utterance.text, utterance.tokens
+    said = [
+        text[: tokens[mention.first].start].rstrip() for mention in utterance.mentions if concept in mention.concepts
+    ]
+    return any(not before[-1:].isdigit() for before in said)
 
 
 def _keys(utterance: ParsedText, seen: RequestContents) -> list[str]:

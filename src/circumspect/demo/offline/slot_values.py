@@ -13,6 +13,7 @@ from functools import cache
 
 from circumspect.demo.offline.date_words import MessageSpan, Moments, is_free, moments
 from circumspect.demo.offline.lexicon import ParsedText, concepts, either, fold_letters, is_stop, merge_words
+from circumspect.language.written_values import is_measured
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _URL = re.compile(r"https?://\S+")
@@ -33,6 +34,8 @@ class Code:
     span: MessageSpan
     about: frozenset[str]
     ruled_out: bool = False
+    measured: bool = False
+    """It says how much of something ("30 hours") and names nothing."""
 
     @property
     def is_number(self) -> bool:
@@ -65,7 +68,7 @@ class MessageValues:
         return tuple(sorted(found))
 
     def __bool__(self) -> bool:
-        return bool(self.spans)
+        return bool({*self.spans} - {code.span for code in self.codes if code.measured})
 
 
 def values(utterance: ParsedText, today: date | None) -> MessageValues:
@@ -121,7 +124,8 @@ def _code(match: re.Match[str], utterance: ParsedText) -> Code:
     after = next((at for at, token in enumerate(utterance.tokens) if token.start >= end), len(utterance.tokens))
     said_before, ruled_out = _about(utterance, before, -1, start)
     about = said_before or (_about(utterance, after, 1, start)[0] if end < len(utterance.text) else frozenset())
-    return Code(match.group().rstrip(".,"), match.span(), about, ruled_out)
+    measured = is_measured(fold_letters(utterance.text), start, end)
+    return Code(match.group().rstrip(".,"), match.span(), about, ruled_out, measured)
 
 
 def _about(utterance: ParsedText, at: int, step: int, start: int) -> tuple[frozenset[str], bool]:

@@ -125,7 +125,7 @@ class _Filling:
             if "array" in types_of(param.schema):
                 codes = self._all_of(param, codes)
                 continue
-            fitting = [code for code in codes if code.about & about and not _is_decimal(code)]
+            fitting = [code for code in codes if code.about & about and _may_name(code)]
             texts = tuple(dict.fromkeys(code.text for code in fitting))
             if len(texts) > 1:
                 self.slots.conflicts[param.name] = texts
@@ -140,7 +140,7 @@ class _Filling:
             self._fill_number_words()
 
     def _all_of(self, param: Param, codes: list[Code]) -> list[Code]:
-        texts = [code.text for code in codes if not _is_decimal(code)]
+        texts = [code.text for code in codes if _may_name(code)]
         if texts:
             self.slots.given[param.name] = texts
         return [code for code in codes if code.text not in texts]
@@ -186,7 +186,7 @@ class _Filling:
         waiting = self.find_open_params("code")
         money = [code for code in codes if code.about & _MONEY_VERBS and not waiting]
         self.leftover |= bool(money) and not self.find_params("amount")
-        ids = [code.text for code in codes if not _is_decimal(code) and code not in money]
+        ids = [code.text for code in codes if _may_name(code) and code not in money]
         if waiting and len(ids) > 1:
             ids = [text for text in ids if len(text) >= _ID_DIGITS or not text.isdigit()] or ids
         if waiting and ids:
@@ -271,6 +271,10 @@ def _has_thousands(text: str) -> bool:
 
 def _is_decimal(code: Code) -> bool:
     return "." in code.text or "," in code.text
+
+
+def _may_name(code: Code) -> bool:
+    return not (code.measured or _is_decimal(code))
 
 
 def describe_arguments(given: Mapping[str, Json], labels: Mapping[str, str]) -> str:

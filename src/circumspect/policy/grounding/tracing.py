@@ -82,6 +82,10 @@ class Joined(FoldedText):
         return "\n".join([part.text for part in self.parts])
 
     @cached_property
+    def unmeasured_text(self) -> str:
+        return "\n".join([part.unmeasured_text for part in self.parts])
+
+    @cached_property
     def compact_text(self) -> str:
         return "\n".join([part.compact_text for part in self.parts])
 
@@ -400,6 +404,8 @@ def _quote(forms: Sequence[str]) -> str:
 
 def is_said(reading: FoldedText, sought: Needle) -> bool:
     text = reading.text
+    if sought.kind == "id" and sought.forms[0].isdigit():
+        text = reading.unmeasured_text
     if sought.number is not None:
         return says_number(sought.number, text)
     for form in sought.forms:

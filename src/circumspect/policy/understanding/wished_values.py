@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from circumspect.language.wanted import even_out, find_place, is_linking
+from circumspect.language.written_values import is_measured
 from circumspect.schema_bounds import is_plain_pattern
 from circumspect.values import JsonObject, ToolSpec
 
@@ -59,6 +60,8 @@ def read_answer(spec: ToolSpec, text: str, given: JsonObject, *, replaces: bool)
 def _find(name: str, schema: JsonObject, text: str) -> list[str]:
     pattern, text = _pattern(name, schema), _GLUED.sub(r"\1 ", text)
     hits = [*pattern.finditer(text[:_LONGEST])] if pattern else []
+    if pattern is _ID:
+        hits = [hit for hit in hits if not is_measured(text, *hit.span())]
     values = list(dict.fromkeys(hit.group() for hit in hits))
     if len(values) < 2:
         return values
