@@ -376,6 +376,10 @@ class ValueWords:
     percent: Lines
     weekdays: Lines
     """Seven lines from Monday on, against text as it is written: capitals tell short forms from other words."""
+    weekday_names: Lines
+    """Seven lines from Monday on, as opening hours say them."""
+    schedule: Lines
+    """`closed on = Ruhetage:`: the other words of opening hours; the first for each is the one that is said."""
     day_groups: Lines
     """`1-5 = weekdays`: several of them in one word."""
     ordinal_days: Lines

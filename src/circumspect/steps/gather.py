@@ -11,6 +11,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from circumspect.journal import ContextEvent, ContextKeyEvent, Journal
+from circumspect.language.opening_hours import say_hours
+from circumspect.language.registry import Language
 from circumspect.language.sentences import split_sentences
 from circumspect.policy.grounding.untrue import UntrueSentence
 from circumspect.prompts import prompt
@@ -46,12 +48,12 @@ def gather(
         if text
     )
     if profile.mode == "standard":
-        blocks = (_basics(business, now), *given, *_all_blocks(business))
+        blocks = (_basics(business, now, screened.language), *given, *_all_blocks(business))
         return Gathered(screened, blocks, specs, messages, full=True)
     keys = [f"policies.{name}" for name in POLICIES if business.policies.get(name)]
     keys += [key for key, text in _contents(business).items() if text and not key.startswith("policies.")]
     blocks = (
-        _basics(business, now),
+        _basics(business, now, screened.language),
         *given,
         Block("tools", "\n".join(spec.signature for spec in specs) or "(none)"),
         Block("context", "\n".join((*keys, "tool_schema:NAME"))),
@@ -137,11 +139,11 @@ def _recent(screened: Screened, profile: Profile) -> list[ChatMessage]:
     ]
 
 
-def _basics(business: Business, now: datetime) -> Block:
+def _basics(business: Business, now: datetime, language: Language) -> Block:
     lines = {
         "Name": business.name,
         "Description": business.description,
-        "Hours": business.hours,
+        "Hours": say_hours(business.hours, language),
         "Phone": business.phone,
         "E-mail": business.email,
         "Today": f"{now:%Y-%m-%d}, {now:%A}",

@@ -16,6 +16,9 @@ from circumspect.demo.offline.quoting import SENTENCE_FITS, OfflineAnswer, Sente
 from circumspect.demo.offline.request_view import RequestContents
 from circumspect.demo.offline.result_words import make_quotable
 from circumspect.demo.offline.source_quotes import find_citation
+from circumspect.knowledge.business_texts import asks_opening
+from circumspect.language import catalogue
+from circumspect.language.registry import Language
 
 _BETWEEN = re.compile(r"\n[^\S\n]*\n(?=Q:)")
 FAQ_FITS = 0.5
@@ -25,7 +28,7 @@ _FACTS = (("hours", "Hours", "hours"), ("ask_phone", "Phone", "phone"), ("ask_em
 
 def answer(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer:
     facts = [
-        say(seen.language, sentence, value=make_quotable(seen.business[line]))
+        _say_fact(sentence, make_quotable(seen.business[line]), seen.language)
         for concept, line, sentence in _FACTS
         if _asks_for(concept, utterance) and line in seen.business
     ]
@@ -56,8 +59,17 @@ def answer(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer:
     return _anywhere(utterance, seen)
 
 
+def _say_fact(sentence: str, value: str, language: Language) -> str:
+    """Hours are said in every language, also in those that this model has no words of."""
+    if sentence == "hours":
+        return catalogue.say(language, "opening-hours", hours=value)
+    return say(language, sentence, value=value)
+
+
 def _asks_for(concept: str, utterance: ParsedText) -> bool:
     """The word is said, and not as a measure: "30 hours before"."""
+    if concept == "hours" and asks_opening(utterance.text):
+        return True
     text, tokens = utterance.text, utterance.tokens
     said = [
         text[: tokens[mention.first].start].rstrip() for mention in utterance.mentions if concept in mention.concepts
