@@ -43,6 +43,8 @@ CONFLICTS = [
     ("Kann ich meinen Termin absagen?", "# Termine\n\nSie können einen Termin bis 24 Stunden vor Beginn kostenlos absagen.", "# Preise\n\nSie können einen Termin bis 48 Stunden vor Beginn kostenlos absagen."),
     ("Kann ich meinen Termin 30 Stunden vorher absagen?", "# Termine\n\nSie können einen Termin bis 24 Stunden vor Beginn kostenlos absagen.", "# Preise\n\nSie können einen Termin bis 48 Stunden vor Beginn kostenlos absagen."),
     ("Can I cancel my appointment?", "# Visits\n\n## Cancelling\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling\nYou can cancel a visit up to 48 hours before it begins."),
+    ("How long before a visit can I cancel it?", "# Visits\n\nA visit lasts 20 minutes.\n\n## Cancelling a visit\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling a visit\nYou can cancel a visit up to 48 hours before it begins."),
+    ("How long is a visit?", "# Visits\n\nA visit lasts 20 minutes.", "# Fees\n\nA visit lasts 30 minutes."),
     ("Was kostet der Verleih eines Bootes?", "# Boote\n\nDer Verleih eines Bootes kostet 20 Euro.", "# Preise\n\nVerleih eines Bootes: 25 Euro."),
 ]  # fmt: skip
 NONE = [
@@ -62,6 +64,7 @@ NONE = [
     ("כמה עולה כרטיס?", "# כרטיסים\n\nכרטיס לילדים עולה 20 ₪.", "# כרטיסים\n\nכרטיס למבוגרים עולה 40 ₪."),
     ("Can I cancel my subscription?", "# Visits\n\n## Cancelling\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling\nYou can cancel a visit up to 48 hours before it begins."),
     ("Can I change my appointment?", "# Visits\n\n## Cancelling\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling\nYou can cancel a visit up to 48 hours before it begins."),
+    ("How long is a visit?", "# Visits\n\nA visit lasts 20 minutes.\n\n## Cancelling a visit\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling a visit\nYou can cancel a visit up to 48 hours before it begins."),
     ("", "# A\n\nThe fee is 4 euros.", "# B\n\nThe fee is 5 euros."),
 ]  # fmt: skip
 

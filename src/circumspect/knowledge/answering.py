@@ -13,7 +13,7 @@ from functools import cache
 
 from circumspect.knowledge.answer_terms import is_among, list_terms, read_words
 from circumspect.knowledge.asked_question import AskedQuestion, TimeEnd, goes_on, stem_lines
-from circumspect.knowledge.conflicts import ConflictEvidence, Quoted, find_clause, read_bound
+from circumspect.knowledge.conflicts import ConflictEvidence, Quoted, find_clause, is_before, read_bound
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.person_names import list_person_names
 from circumspect.knowledge.rates import read_rate
@@ -44,6 +44,8 @@ class SaidValue:
     value: StatedValue
     end: TimeEnd
     bound: str
+    ahead: bool
+    """So long before something: "24 hours before it begins"."""
     per: str
     """What an amount is paid or counted for: "hours", "person"."""
 
@@ -157,7 +159,11 @@ def _read_said(text: str, facts: Sequence[StatedValue], asked: AskedQuestion) ->
         for one in _keep_asked(text, alike, facts, asked):
             value = _read_age(one) if asked.of_age else one
             yield SaidValue(
-                value, _read_end(text, one, facts), _read_bound(text, one), read_rate(text, one, asked.words)
+                value,
+                _read_end(text, one, facts),
+                _read_bound(text, one),
+                is_before(text, one),
+                read_rate(text, one, asked.words),
             )
 
 

@@ -35,6 +35,7 @@ def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conf
     answering = [one for passage in passages for one in list_answering(passage, asked)]
     if not answering and asked.yes_or_no:
         asked, answering = _find_same_deed(question, passages, asked)
+    answering = _leave_out_times_before(answering, asked)
     found: dict[tuple[str, str], Conflict] = {}
     for left, right in combinations(answering, 2):
         pair = (left.evidence.document, right.evidence.document)
@@ -46,6 +47,19 @@ def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conf
             subject = list_written(shared, *quotes) or list_written(asked.subject, question)
             found[pair] = Conflict(kind, subject, left.show(kind), right.show(kind))
     return [*found.values(), *_list_others(passages, answering, asked, found)]
+
+
+def _leave_out_times_before(answering: list[Answering], asked: AskedQuestion) -> list[Answering]:
+    """How long something lasts is not said by what has to be done so long before it, where a sentence says the former:
+    a visit lasts 20 minutes, and can be cancelled up to 24 hours before it begins."""
+    if "duration" not in asked.kinds or asked.yes_or_no:
+        return answering
+    said = {at: one.list_said("duration") for at, one in enumerate(answering)}
+    ahead = {at for at, found in said.items() if found and all(one.ahead for one in found)}
+    lasting = (one for at, one in enumerate(answering) if said[at] and at not in ahead)
+    if not any(one.covered == asked.subject for one in lasting):
+        return answering
+    return [one for at, one in enumerate(answering) if at not in ahead]
 
 
 def _find_same_deed(

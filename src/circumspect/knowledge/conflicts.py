@@ -257,6 +257,11 @@ def read_bound(before: str, after: str) -> str:
     return "most" if _patterns().most.search(before) else ""
 
 
+def is_before(text: str, value: StatedValue) -> bool:
+    """It is told back from something: "24 hours before it begins"."""
+    return _patterns().before.match(text[value.end :]) is not None
+
+
 def is_tied(text: str, value: StatedValue) -> bool:
     """A span of time that is told from something, or has an end: "two hours after the pool", "within 3 days"."""
     after = text[value.end :]

@@ -69,6 +69,10 @@ def say(opened: tuple[SqlStore, Settings, Directory]) -> Callable[..., Any]:
     ("desk", "question", "answer"),
     [
         ("clinic", "How much is a private visit?", "320 shekels"),
+        ("clinic", "How long is a visit?", "20 minutes"),
+        ("clinic", "How long does a visit last?", "20 minutes"),
+        ("clinic", "כמה זמן נמשך ביקור?", "20 דקות"),
+        ("clinic", "Сколько времени длится приём?", "20 минут"),
         ("clinic", "When are you open?", "Sunday to Wednesday 8:00–18:00"),
         ("clinic", "What are your opening hours on Sunday?", "Sunday to Wednesday 8:00–18:00"),
         ("clinic", "מתי אתם פתוחים?", "8:00–18:00"),
