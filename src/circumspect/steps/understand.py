@@ -58,6 +58,7 @@ from circumspect.values import (
     Screened,
     ToolCall,
     ToolSpec,
+    Utterance,
 )
 from circumspect.wording import compact
 
@@ -140,7 +141,7 @@ def _only_asks_about_a_deed(screened: Screened, decision: NextStepDecision, tool
         return False
     meant = [tools[name] for name in decision.tools] if decision.tools else tools.values()
     changing = [spec for spec in meant if spec.effect != "read"]
-    asked = [spec for spec in changing if find_standing((text,), spec.name) == "asked"]
+    asked = [spec for spec in changing if find_standing((Utterance("user", text, 0),), spec.name) == "asked"]
     if not asked or (decision.tools and len(asked) < len(meant)):
         return False
     return not any(values for spec in asked for values in find_values(spec, text, "").values())
