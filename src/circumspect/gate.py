@@ -242,7 +242,8 @@ class Gate:
             decision.answer(stored or replace(asked, state="superseded"), approve, reason, words)
 
         async with self._talks.turn(place):
-            decision = await self._decide(incoming, asked.call, talk, settle, known=True)
+            # Without words nothing is held against them: the values were, when the question was put.
+            decision = await self._decide(incoming, asked.call, talk, settle, known=bool(talk.utterances))
         return decision.ruling
 
     async def find(self, ruling: str, *, person: str | None = None) -> Ruling | None:

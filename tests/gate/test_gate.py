@@ -329,6 +329,48 @@ async def test_a_question_gets_old(gate: Gate, clock: FixedClock) -> None:
     assert shop.done == []
 
 
+@pytest.mark.parametrize("how", ["late", "another person"])
+async def test_a_yes_that_does_not_count_is_asked_for_again_where_nobody_has_the_words(
+    store: str | None, open_gate: Callable[..., Gate], clock: FixedClock, how: str
+) -> None:
+    """The answer comes to a process, or to a server, that has not seen the messages."""
+    gate, talk = open_gate(clock=clock), Talk("please cancel order 12345").looked_up("12345")
+    person = "anna" if how == "late" else None
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages, person=person)
+    if store:  # a process that is alone has them
+        gate._talks.clear()
+    clock.advance(minutes=6 if how == "late" else 1)
+    anew = await gate.answer(asked, "yes", person="anna")
+    assert (anew.verdict, anew.missing) == ("ask", ())
+    assert asked.intent
+    assert anew.intent
+    assert anew.intent.id != asked.intent.id
+    assert "12345" in anew.ask_user
+    again = await gate.answer(asked, "yes", person="anna")
+    assert again.intent
+    assert again.intent.id == anew.intent.id, "the old question leads to the new one"
+    assert (await gate.answer(anew, "yes", person="anna")).allowed
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+async def test_a_late_yes_never_lets_run_what_was_asked_about_for_its_words(
+    open_gate: Callable[..., Gate], clock: FixedClock, forgotten: bool
+) -> None:
+    policy = {"version": 1, "tools": {"change_address": {"effect": "write", "confirm": "when_implied"}}}
+    gate = open_gate(policy=policy, clock=clock)
+    asked = await gate.rule(
+        {"name": "change_address", "arguments": {}},
+        messages=Talk("how do I change my address?").messages,
+    )
+    assert asked.intent
+    if forgotten:
+        gate._talks.clear()
+    clock.advance(minutes=6)
+    late = await gate.answer(asked, "yes")
+    assert late.verdict == "ask"
+    assert late.intent
+
+
 async def test_a_step_that_is_taken_up_again_gets_no_new_question_for_an_old_yes(gate: Gate, clock: FixedClock) -> None:
     """A framework that was interrupted with the question rules on the very same call again before it brings the yes."""
     talk = Talk("please cancel order 12345").looked_up("12345")

@@ -306,6 +306,17 @@ def test_a_tool_that_returns_nothing_has_run(both: House) -> None:
     assert client.post(f"{path}/result", json={"result": None}).json() == {"state": "succeeded"}
 
 
+def test_a_yes_of_who_was_not_asked_is_asked_for_again(both: House) -> None:
+    client = both.key("shop", "chat")
+    asked = propose(client, "r-newly")
+    anew = client.post(f"/v1/rulings/{asked['id']}/answer", json={"text": "yes", "person": "p9"}).json()
+    assert (anew["verdict"], anew["missing"]) == ("ask", [])
+    assert "12345" in anew["ask_user"]
+    assert anew["intent"]["id"] != asked["intent"]["id"]
+    let = client.post(f"/v1/rulings/{anew['id']}/answer", json={"text": "yes", "person": "p9"}).json()
+    assert let["verdict"] == "allow"
+
+
 def test_a_call_without_a_number_that_has_run_says_what_became_of_it(both: House) -> None:
     client, call = both.key("shop", "chat"), {"tool": "cancel_order", "arguments": {"order_id": "12345"}}
     talk = talk_about("12345")

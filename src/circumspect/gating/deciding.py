@@ -28,7 +28,7 @@ from circumspect.language.detection import detect
 from circumspect.language.folding import even_out_signs
 from circumspect.language.second_thoughts import begins_with_yes, leaves_open
 from circumspect.policy.facts import Facts
-from circumspect.policy.judge import Rule
+from circumspect.policy.judge import Rule, rule
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.policy_file import Policy
@@ -65,6 +65,7 @@ from circumspect.values import (
     TurnOutcome,
     TurnResult,
     Usage,
+    Verdict,
     YesNo,
 )
 
@@ -362,18 +363,24 @@ class Decision:
 
     def _approve(self, asked: Intent, reason: ReasonCode) -> None:
         newest = self._newest_question
+        expired = asked.expires_at <= self.now
         if newest and newest.id != asked.id and not self._still_waits(asked):
-            enforced, facts = self._enforce()
-            self._settle_anew(newest, enforced, facts)
-        elif asked.expires_at <= self.now:
-            enforced, facts = self._enforce()
-            self._conclude(enforced, facts, "" if asked.kind == "approval" else "confirm-again-expired")
-        elif not self._still_waits(asked):
-            enforced, facts = self._enforce()
-            self._conclude(enforced, facts, "" if asked.kind == "approval" else "confirm-again-mismatch")
+            self._settle_anew(newest, *self._enforce_anew(asked))
+        elif expired or not self._still_waits(asked):
+            key = "confirm-again-expired" if expired else "confirm-again-mismatch"
+            self._conclude(*self._enforce_anew(asked), "" if asked.kind == "approval" else key)
         else:
             self.notes.write(IntentEvent("run", intent=asked.id), reason)
             self._conclude(*self._enforce(confirmed=asked))
+
+    def _enforce_anew(self, asked: Intent) -> tuple[Enforced, Facts]:
+        """The call of a question whose answer does not count. It is asked about again, whatever led to the question:
+        what an answer brings along are no words that could show it."""
+        enforced, facts = self._enforce()
+        if isinstance(enforced.verdict, Allow):
+            self.rules = (*self.rules, _ask_again(asked))
+            return self._enforce()
+        return enforced, facts
 
     def _settle_anew(self, newest: Intent, enforced: Enforced, facts: Facts) -> None:
         """An answer that came too late, and was brought again: the question that it led to stands."""
@@ -545,6 +552,17 @@ class Decision:
             result=past.result,
             runner="import",
         )
+
+
+def _ask_again(asked: Intent) -> Rule:
+    """A yes that came too late, or from somebody else, lets nothing run."""
+    verdict = Confirm(by="colleague") if asked.kind == "approval" else Confirm()
+
+    def check(facts: Facts) -> Verdict:
+        return verdict
+
+    check.__name__, check.__doc__ = "a_yes_that_does_not_count_is_none", _ask_again.__doc__
+    return rule(ReasonCode.PENDING_INTENT_MISMATCH)(check)
 
 
 def _name_wrong(enforced: Enforced) -> str:
