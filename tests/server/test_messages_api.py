@@ -290,3 +290,15 @@ def test_a_path_that_is_not_served_is_said_as_the_client_reads_it(house):
     with pytest.raises(anthropic.NotFoundError, match="Not Found") as refused:
         client(house).messages.batches.list()
     assert TypeAdapter(ErrorResponse).validate_python(refused.value.body).error.type == "not_found_error"
+
+
+@pytest.mark.parametrize("nothing", ["", [], [{"type": "text", "text": ""}]])
+def test_a_last_message_that_is_empty_is_refused_as_that(house, nothing):
+    with pytest.raises(anthropic.UnprocessableEntityError, match="The last message is empty"):
+        Talk(house).say(nothing)
+
+
+def test_the_beginning_of_a_reply_is_refused_by_its_name(house):
+    talk = [*HELLO, {"role": "assistant", "content": "{"}]
+    with pytest.raises(anthropic.UnprocessableEntityError, match="prefill"):
+        client(house).messages.create(model=MODEL, max_tokens=500, messages=talk)

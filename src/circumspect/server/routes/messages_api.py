@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from fastapi import Request
 from starlette.responses import Response
@@ -41,9 +41,11 @@ async def create_message(
     """Anthropic-compatible. Held calls become words; let-through calls of the client's own tools become `tool_use`
     blocks."""
     _refuse_hosted_tools(given)
-    form = find_form(given)
+    form, talk = find_form(given), read_messages(given)
+    if not talk.newest:
+        _refuse_without_news(given)
     asked = ClientRequest(
-        talk=read_messages(given),
+        talk=talk,
         content=given.model_dump(mode="json", exclude={"stream"}),
         model=given.model,
         tools=declare_tools(given),
@@ -75,6 +77,19 @@ async def count_tokens(request: Request, who: ChatCaller, given: CountRequest) -
     said = [one.text for one in talk.messages] + [dumps(one.calls) for one in talk.messages if one.calls]
     tools = [dumps(one.model_dump()) for one in given.tools or ()]
     return to_response({"input_tokens": estimate_tokens(talk.instructions, *said, *tools)})
+
+
+def _refuse_without_news(given: MessagesRequest) -> NoReturn:
+    match given.messages[-1].role:
+        case "assistant":
+            raise refuse(
+                "The last message is the assistant's: the beginning of a reply (a prefill) is not taken.",
+                "End with the user's message; `output_config.format` is for replies that have to be data.",
+            )
+        case "user":
+            raise refuse("The last message is empty.", "Say in it what the user said, or what a tool returned.")
+        case _:
+            raise refuse("The last message has to be the user's.", "Add what the user said.")
 
 
 def _refuse_hosted_tools(given: CountRequest) -> None:
