@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -72,6 +73,16 @@ def test_a_yes_that_is_said_twice_has_one_call_and_either_tells_of_it(both: Hous
     assert told.json() == {"state": "succeeded"}
     late = client.post(f"/v1/rulings/{first['id']}/result", json={"error": "it did not work"})
     assert late.json() == {"state": "succeeded"}
+
+
+def test_all_who_answer_at_once_share_one_execution(both: House) -> None:
+    client = both.key("shop", "chat")
+    path = f"/v1/rulings/{propose(client, 'r-at-once')['id']}/answer"
+    with ThreadPoolExecutor(4) as many:
+        answers = [one.json() for one in many.map(lambda _: client.post(path, json={"text": "yes"}), range(4))]
+    assert {one["verdict"] for one in answers} == {"allow"}
+    assert len({one["execution"] for one in answers} - {None}) == 1
+    assert propose(client, "r-at-once")["execution"] == answers[0]["execution"]
 
 
 def test_a_result_of_what_no_longer_only_reads_is_refused_in_words(

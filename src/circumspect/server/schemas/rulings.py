@@ -132,7 +132,8 @@ class RulingShown(AnswerBody):
     missing: list[str] = Field(description="Parameters that only the user can fill.")
     intent: QuestionShown | None = Field(description="What a yes is bound to.")
     execution: str | None = Field(
-        description="The ledger's row of a write, once handed out. Two rulings with the same one let one call run."
+        description="The ledger's row of a write, once handed out. Rulings with the same one let one call run: run "
+        "what is allowed once for each."
     )
     state: Literal["started", "succeeded", "failed", "indeterminate"] | None = Field(
         description="Set where the call is no longer to be run: what became of it when it was let through before."
