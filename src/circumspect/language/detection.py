@@ -139,7 +139,9 @@ def _among(script: Script, words: Sequence[str], kept: Language | None) -> Langu
         return stays or sharing[0]
     plain = {code: sum(1 for word in words if _is_plain_word(word, code)) for code in sharing}
     first, second = sorted(sharing, key=plain.__getitem__, reverse=True)[:2]
-    if plain[first] - plain[second] > (len(words) > _SHORT):
+    # Names make a message no longer: "Was kostet Lantern Office am Tag?".
+    said = [word for at, word in enumerate(words) if not at or word.islower()]
+    if plain[first] - plain[second] > (len(said) > _SHORT):
         return first
     scores = _score(" ".join(words).lower())
     best = max(sharing, key=lambda code: (scores.get(code, 0.0), code == stays))

@@ -125,6 +125,22 @@ async def test_what_two_documents_say_differently_is_for_a_person(say, question)
     assert ReasonCode.SOURCES_CONFLICT in result.reason_codes
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Was kostet Lantern Office am Tag?", "9 euros a month"),
+        ("Was kostet Lantern Office im Monat?", "9 euros a month"),
+        ("Was kostet Lantern Office pro Stunde?", "Das weiß ich leider nicht."),
+        ("Was bedeutet Fehler L-204?", "Das weiß ich leider nicht."),
+    ],
+)
+async def test_a_german_question_is_answered_in_german_or_by_an_english_passage(say, question, said) -> None:
+    result = await say("vendor", question)
+    assert result.reply.startswith("**So habe ich Ihre Anfrage verstanden**")
+    assert said in result.reply
+    assert ReasonCode.WRONG_LANGUAGE not in result.reason_codes
+
+
 @pytest.mark.parametrize("order", ["Cancel booking 30", "Can I cancel booking 4711?"])
 async def test_who_names_the_booking_is_asked_about_that_one(say, order) -> None:
     result = await say("clinic", order)

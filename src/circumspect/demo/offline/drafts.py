@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from circumspect.demo.offline.dialogue import Course, listen, only_asks
-from circumspect.demo.offline.lexicon import say
+from circumspect.demo.offline.lexicon import has_words, say, say_anywhere
 from circumspect.demo.offline.quoted_answers import answer
 from circumspect.demo.offline.request_view import OfferedTool, Param, RequestContents, read_request, tool_by_name
 from circumspect.demo.offline.result_words import DENIED, make_quotable, phrase_result
@@ -105,7 +105,8 @@ def _answer_question(course: Course, seen: RequestContents) -> OfflineProposal:
         return _call(course, seen)
     if find_wanted_actions(course.utterance) and not has_sources(seen):
         return _beyond(course, seen)
-    return OfflineProposal(" ".join(filter(None, (say(seen.language, "unknown"), _offer(seen.tools, seen)))), LOST)
+    offer = _offer(seen.tools, seen) if has_words(seen.language) else ""
+    return OfflineProposal(" ".join(filter(None, (say_anywhere(seen.language, "do-not-know"), offer))), LOST)
 
 
 def _beyond(course: Course, seen: RequestContents) -> OfflineProposal:

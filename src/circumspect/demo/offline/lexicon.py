@@ -15,6 +15,7 @@ from importlib import resources
 from operator import itemgetter
 from typing import Any
 
+from circumspect.language import catalogue
 from circumspect.language.folding import APOSTROPHES, HIDDEN, POINTS
 from circumspect.language.pack import pack, packs, split_pairs
 from circumspect.language.scripts import Script
@@ -206,6 +207,11 @@ def words(language: Language) -> LanguageLexicon:
     return next((lists for lists in lexicons() if lists.language == language), lexicons()[0])
 
 
+def has_words(language: Language) -> bool:
+    """It has a file of its own, and is not answered in English."""
+    return language in _listed_languages()
+
+
 @cache
 def lexicons() -> tuple[LanguageLexicon, ...]:
     """Every language that has a file, English first."""
@@ -270,6 +276,11 @@ def _number_words(lists: Iterable[Iterable[str]], first: int) -> Mapping[str, in
 
 def say(language: Language, key: str, /, **values: str) -> str:
     return words(language).sentences[key].format_map(values)
+
+
+def say_anywhere(language: Language, key: str, /, **values: str) -> str:
+    """A sentence of the catalogue, for languages of which this model has no words."""
+    return catalogue.say(language if language in LANGUAGES else lexicons()[0].language, key, **values)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from circumspect.demo.offline.free_text import keys_in
-from circumspect.demo.offline.lexicon import ParsedText, concepts, read, say
+from circumspect.demo.offline.lexicon import ParsedText, concepts, read, say, say_anywhere
 from circumspect.demo.offline.quoting import SENTENCE_FITS, OfflineAnswer, Sentences, quote_text, sentences_of
 from circumspect.demo.offline.request_view import RequestContents
 from circumspect.demo.offline.result_words import make_quotable
 from circumspect.demo.offline.source_quotes import find_citation
 from circumspect.knowledge.business_texts import asks_opening
-from circumspect.language import catalogue
 from circumspect.language.registry import Language
 
 _BETWEEN = re.compile(r"\n[^\S\n]*\n(?=Q:)")
@@ -62,7 +61,7 @@ def answer(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer:
 def _say_fact(sentence: str, value: str, language: Language) -> str:
     """Hours are said in every language, also in those that this model has no words of."""
     if sentence == "hours":
-        return catalogue.say(language, "opening-hours", hours=value)
+        return say_anywhere(language, "opening-hours", hours=value)
     return say(language, sentence, value=value)
 
 

@@ -71,6 +71,7 @@ escalated = Das gebe ich lieber an einen Menschen aus unserem Team weiter, der s
 escalated-after-action = Den Rest habe ich an einen Menschen aus unserem Team weitergegeben, der sich hier bei Ihnen meldet.
 not-known = Das weiß ich nicht, und ich möchte nicht raten. Ihre Frage liegt bei unserem Team, das Ihnen hier antwortet.
 
+do-not-know = Das weiß ich leider nicht.
 opening-hours = Unsere Öffnungszeiten: { $hours }
 done = Erledigt: { $action }.
 tool-failed = Das wollte ich tun, es hat aber nicht geklappt: { $action }. Es wurde nichts geändert.

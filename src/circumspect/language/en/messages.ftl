@@ -70,6 +70,7 @@ escalated = I would rather hand this over to a colleague, who will get back to y
 escalated-after-action = I have handed the rest over to a colleague, who will get back to you here.
 not-known = I do not know that, and I would rather not guess. A colleague has your question and will answer you here.
 
+do-not-know = I am sorry, I do not know that.
 opening-hours = Our opening hours: { $hours }
 done = Done: { $action }.
 tool-failed = I tried to { $action }, but it did not work. Nothing was changed.
