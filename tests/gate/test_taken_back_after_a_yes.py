@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from tests.gate.talks import Talk
 
 from circumspect import CallHeld, Gate, Ruling
 from circumspect.clock import FixedClock
+from circumspect.errors import ConversationBusy
 from circumspect.reasons import ReasonCode
+from circumspect.stores.gate_book import SqlBook, _void
 
 NOES = [
     ({"words": "no"}, ReasonCode.DENIED_BY_USER),
@@ -105,6 +108,25 @@ async def test_what_was_taken_back_and_had_run_all_the_same_is_written_down(gate
     for answer in ("no", "yes"):
         late = await gate.answer(asked, answer, person="p1")
         assert (late.verdict, late.state, late.outcome) == ("deny", "succeeded", {"cancelled": "12345"})
+
+
+async def test_what_somebody_has_just_begun_to_run_is_not_voided_beneath_them(gate: Gate, store: str | None) -> None:
+    if store is None:
+        pytest.skip("in one process nobody comes between")
+    talk = wish_for_cancelling()
+    asked, let = await let_through(gate, talk)
+    book = await gate._open()
+    assert isinstance(book, SqlBook)
+    seen = await book.recall(gate.tenant, let.id)
+    assert seen
+    assert seen.execution
+    taken = await book.take(gate.tenant, let.execution, None, "tok", 60)
+    assert taken
+    assert taken.yours
+    with pytest.raises(ConversationBusy):
+        await book._store.tx(_void, replace(seen.execution, reason=ReasonCode.DENIED_BY_USER))
+    late = await gate.answer(asked, "no", person="p1")
+    assert (late.verdict, late.state) == ("deny", "started")
 
 
 async def test_a_colleagues_no_takes_back_a_colleagues_yes(gate: Gate) -> None:

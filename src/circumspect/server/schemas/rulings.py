@@ -92,7 +92,7 @@ class ResultGiven(RequestBody):
         failed = self.error is not None and (self.error != "" or self.result is None)
         said = (self.result is not None) + failed + self.not_run
         if said > 1 or (said == 0 and "result" not in self.model_fields_set):
-            raise ValueError("Say exactly one of result, error and not_run: true.")
+            raise ValueError("say exactly one of result, error and not_run: true")
         return self
 
 
