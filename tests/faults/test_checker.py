@@ -31,10 +31,10 @@ SILENT_GROUPS = (
 )
 """Groups of sentences that say nothing about what became of a call of ours."""
 SILENT = {
-    "busy", "choose-one", "confirm-clearly", "failed-handed-over", "failed-internal", "failed-model", "message-empty",
-    "message-too-long", "not-known",
-    "not-quite-sure", "offer-person", "person-declined", "question-first", "quota-reached", "said-before", "tool-denied",
-    "tool-unavailable", "what-i-can-do", "whole-amount", "whole-amount-of", "with-person", "you-are-welcome",
+    "busy", "choose-one", "confirm-clearly", "do-not-know", "failed-handed-over", "failed-internal", "failed-model",
+    "message-empty", "message-too-long", "not-known", "not-quite-sure", "offer-person", "opening-hours",
+    "person-declined", "question-first", "quota-reached", "said-before", "tool-denied", "tool-unavailable",
+    "what-i-can-do", "whole-amount", "whole-amount-of", "with-person", "you-are-welcome",
 }  # fmt: skip
 """Sentences that say nothing about it; where one ends a turn that failed, the outcome does."""
 
