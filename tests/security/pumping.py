@@ -213,7 +213,7 @@ def _looks_slow(pattern: re.Pattern[str], work: Work, prefix: str, pump: str, en
     if first > 0.02:
         return True
     text = _fill(prefix, pump, ending, LARGE)
-    return all((seconds := _measure(pattern, work, text)) > 0.001 and seconds > 6 * first for _ in range(4))
+    return all((seconds := _measure(pattern, work, text)) > 0.0002 and seconds > 6 * first for _ in range(4))
 
 
 def _confirm(pattern: re.Pattern[str], work: Work, prefix: str, pump: str, ending: str) -> Growth | None:
