@@ -102,7 +102,7 @@ def _read_patience(connection):
         return connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one() / 1000
     shown = {name: connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in BOUNDS}
     assert len(set(shown.values())) == 1, shown  # a statement may take as long as its lock
-    return 60.0 if shown["lock_timeout"] == "1min" else shown
+    return PATIENCE if shown["lock_timeout"] == f"{PATIENCE / 60:g}min" else shown
 
 
 async def test_a_statement_that_does_not_end_is_ended(bounded):
