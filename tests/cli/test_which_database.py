@@ -9,9 +9,9 @@ import click
 import pytest
 from scripts.generate_docs import walk
 
+from circumspect.cli.which_database import find_database
 from circumspect.errors import ConfigError
 from circumspect.server.config import load_settings
-from circumspect.settings_places import find_database
 
 THEIRS = "mine.db"
 

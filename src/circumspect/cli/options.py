@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from circumspect.cli.which_database import find_database
 from circumspect.errors import ConfigError
-from circumspect.settings_places import find_database
 
 PATH = click.Path(exists=True, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -14,8 +14,8 @@ import click
 from circumspect.cli.input_files import read_from
 from circumspect.cli.options import FILE, NEW_FOLDER, PATH, config_option, since_option
 from circumspect.cli.store_options import unknown_tenant
+from circumspect.cli.which_database import find_database
 from circumspect.errors import ConfigError
-from circumspect.settings_places import find_database
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
