@@ -112,6 +112,7 @@ def test_how_a_wish_stands(said: list[str], tool: str, standing: str) -> None:
         (("Удали бронь 771", "Вы уверены?", "нет"), "delete_booking", "taken back"),
         (("מחק את הזמנה 771", "האם אתה בטוח?", "לא"), "delete_order", "taken back"),
         (("delete booking 771", "Anything else?", "no"), "delete_booking", "wished"),
+        (("don't delete booking 771", "Shall I send you a receipt?", "yes, please"), "delete_booking", "taken back"),
         (("delete booking 771", "Would you like a receipt?", "no, thanks"), "delete_booking", "wished"),
         (
             ("don't delete booking 771", "Shall I delete it after all?", "yes, and thank you"),

@@ -135,6 +135,9 @@ class _Hearing:
         return any(find_moods(text, action) for action in self._grave)
 
     def _is_agreed(self, text: str, offered: str) -> bool:
+        """To what was taken back: a yes to a question about something else is none."""
+        if offered and asks(offered) and not _speaks_of(offered, self._tool):
+            return False
         return classify(text, values={self._tool}) == "confirm" or (asks_to_confirm(offered) and consent(text) == "yes")
 
     def _is_refused(self, text: str, offered: str) -> bool:
