@@ -16,7 +16,7 @@ from tests.audit.audit_talk import written
 from circumspect.audit.auditor import audit
 from circumspect.audit.rulings import AuditedCall
 from circumspect.audit.transcript_files import TranscriptProblem
-from circumspect.cli.audit import audit as audit_command
+from circumspect.cli import cli
 from circumspect.errors import ConfigError
 from circumspect.policy.load import load
 
@@ -211,7 +211,7 @@ def test_an_answer_that_gives_nothing_is_a_problem_with_its_line_and_a_log_of_su
     ]  # fmt: skip
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY, "utf-8")
-    ran = CliRunner().invoke(audit_command, [str(path), "--policy", str(policy), "--json"])
+    ran = CliRunner().invoke(cli, ["audit", str(path), "--policy", str(policy), "--json"])
     assert isinstance(ran.exception, ConfigError)  # the command ends with 2
     assert json.loads(ran.stdout.splitlines()[-1])["summary"]["problems"]["unread_answer"] == 2
 
@@ -221,7 +221,7 @@ def test_one_error_among_answers_that_were_read_is_said_and_the_rest_counts(tmp_
     ruled, problems = rows(path)
     assert ("ship", "deny") in ruled
     assert [(one.kind, one.line) for one in problems] == [("unread_answer", 1)]
-    assert CliRunner().invoke(audit_command, [str(path)]).exit_code == 0
+    assert CliRunner().invoke(cli, ["audit", str(path)]).exit_code == 0
 
 
 @pytest.mark.parametrize(("text", "seen"), [(OPENAI, 3), (ANTHROPIC, 5), (sse(*RESPONSE_EVENTS), 3)])

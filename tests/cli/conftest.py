@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import logging
 import os
 import shutil
 import subprocess
@@ -73,15 +72,6 @@ def folder(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch) -> P
     (tmp_path / ".circumspect").mkdir()
     shutil.copy(template, tmp_path / ".circumspect" / "circumspect.db")
     return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def quiet_logs() -> Iterator[None]:
-    """The command sets up our logger for a whole process; here it is put back."""
-    root = logging.getLogger("circumspect")
-    before = root.handlers[:], root.level, root.propagate
-    yield
-    root.handlers[:], root.level, root.propagate = before
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from tests.lab.batch.conftest import POLICY
 
-from circumspect.cli.backtest import backtest as cli_backtest
+from circumspect.cli import cli
 from circumspect.lab.batch.backtests import BacktestOrder, add, backtest_of, case_of
 from circumspect.lab.batch.engines import processes, serial
 from circumspect.lab.batch.run_job import run
@@ -178,7 +178,7 @@ def test_kill_9_leaves_a_run_that_the_same_command_finishes_with_the_same_bytes(
 
 def test_an_address_without_ray_is_a_mistake(recordings, policy):
     options = ["--policy", str(policy), "--database", f"sqlite:///{recordings}", "--address", "head:6379"]
-    ended = CliRunner().invoke(cli_backtest, options)
+    ended = CliRunner().invoke(cli, ["backtest", *options])
     assert "Add --engine ray" in str(ended.exception)
 
 

@@ -22,7 +22,7 @@ from tests.lab.batch.sums import Sums, all_rows, job_of
 from tests.lab.optimise.conftest import PLAN, WEAK, Ran, dataset, folder, ran, results  # noqa: F401
 from tests.patience import ENDURANCE, PATIENCE
 
-from circumspect.cli.evaluate import evaluate
+from circumspect.cli import cli
 from circumspect.errors import ConfigError
 from circumspect.lab.batch import ray_engine
 from circumspect.lab.batch.ray_engine import on_ray
@@ -69,7 +69,7 @@ def test_cases_are_reviewed_on_nodes_as_they_are_here_by_whoever_is_no_node(
         *_, last = map(json.loads, ended.stdout.splitlines())
         summary = last["summary"]
         assert (summary["complete"], summary["made"]) == (True, summary["total"])
-        alone = CliRunner().invoke(evaluate, [*map(str, words), "--model", server.model, "--out", str(here)])
+        alone = CliRunner().invoke(cli, ["evaluate", *map(str, words), "--model", server.model, "--out", str(here)])
         assert alone.exit_code == 0, alone.output
     assert results(there) == results(here)
     assert len(results(there)) == summary["total"] > 20

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from tests.lab.optimise.conftest import WEAK, Ran
 from tests.lab.optimise.test_watch import called
 
-from circumspect.cli.apply import apply
-from circumspect.cli.experiments import experiments
+from circumspect.cli import cli
 from circumspect.errors import ConfigError
 from circumspect.lab.optimise.dataset import Dataset
 from circumspect.lab.optimise.run import floor_of
@@ -59,7 +58,7 @@ def test_the_winner_is_stored_as_a_version_that_an_experiment_can_name(
     """Nothing uses it before that, and the command that is printed is one that works."""
     file, where = tmp_path / "shop.yaml", ["--database", f"sqlite:///{tmp_path / 'server.db'}"]
     file.write_text("version: 1\nid: shop\nbusiness: {name: The Shop}\n", "utf-8")
-    applied = CliRunner().invoke(apply, [str(file), *where])
+    applied = CliRunner().invoke(cli, ["apply", str(file), *where])
     assert applied.exit_code == 0, applied.output
     more = ["--start", str(start), "--model", ran.server.model, "--run", str(ran.path), "--tenant", "shop", "--json"]
     done = called(folder, *more, *where)
@@ -72,7 +71,7 @@ def test_the_winner_is_stored_as_a_version_that_an_experiment_can_name(
     (following,) = said["next"]
     words = shlex.split(following)
     assert words[:2] == ["circumspect", "experiments"]
-    made = CliRunner().invoke(experiments, [*words[2:], *where, "--json"])
+    made = CliRunner().invoke(cli, ["experiments", *words[2:], *where, "--json"])
     assert made.exit_code == 0, (made.output, made.exception)
     assert f'"{said["winner"]}"' in made.stdout
     assert json.loads(made.stdout)["state"] == "draft"

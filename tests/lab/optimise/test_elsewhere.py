@@ -16,14 +16,14 @@ from examples.review.stand_in import StandIn
 from tests.lab.optimise.conftest import PLAN, WEAK, Ran, results
 from tests.patience import wait_until
 
-from circumspect.cli.evaluate import evaluate as command
+from circumspect.cli import cli
 from circumspect.errors import ConfigError
 
 
 def evaluate(folder: Path, *words: object) -> Result:
     files = folder / "cases", folder / "policies", "--criteria", folder / "criteria.yaml"
     only = "--only", "TE-01", "--only", "RW-01", "--json"
-    return CliRunner().invoke(command, [str(word) for word in (*files, *only, *words)])
+    return CliRunner().invoke(cli, [str(word) for word in ("evaluate", *files, *only, *words)])
 
 
 def summary(folder: Path, out: Path, server: StandIn, *more: object) -> dict[str, Any]:

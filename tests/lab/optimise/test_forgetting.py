@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from tests.lab.optimise.conftest import Ran
 from tests.lab.optimise.test_from_store import Reviews, stored  # noqa: F401
 
-from circumspect.cli.optimise import optimise
+from circumspect.cli import cli
 from circumspect.errors import ConfigError, StoreError, UnknownTenant
 from circumspect.lab.batch.process_lock import alone
 from circumspect.lab.optimise.dataset import Dataset, part_of, read_dataset
@@ -23,7 +23,7 @@ LEARNT = next(f"C-{number}" for number in range(99) if part_of(f"C-{number}") ==
 
 
 def forget(*given: object, yes: bool = True) -> Result:
-    return CliRunner().invoke(optimise, ["forget", *map(str, given), *(["--yes"] if yes else [])])
+    return CliRunner().invoke(cli, ["optimise", "forget", *map(str, given), *(["--yes"] if yes else [])])
 
 
 def files(folder: Path) -> list[str]:

@@ -16,7 +16,7 @@ from tests.lab.optimise.conftest import SAMPLES, WEAK
 from tests.lab.optimise.test_metric import CASE, EXAMPLE
 from tests.lab.optimise.test_watch import look, result
 
-from circumspect.cli.optimise import optimise
+from circumspect.cli import cli
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.knowledge.read_document import read_document
 from circumspect.lab.optimise.dataset import part_of, read_dataset
@@ -81,7 +81,7 @@ class Reviews:
 
     def export(self, folder: Path, *more: str) -> Result:
         given = ["review", "--from-store", "--tenant", "shop", "--write", str(folder), "--database", str(self.path)]
-        return CliRunner().invoke(optimise, [*given, *more])
+        return CliRunner().invoke(cli, ["optimise", *given, *more])
 
     def exported(self, folder: Path, *more: str) -> dict[str, Any]:
         done = self.export(folder, *more, "--json")
@@ -150,7 +150,7 @@ def test_an_exported_dataset_is_optimised_on(stored: Reviews, tmp_path: Path) ->
     budget = floor_of(dataset, 5).total
     check(OptimisationPlan(budget, start=WEAK), dataset)
     done = CliRunner().invoke(
-        optimise, ["review", "--dataset", str(tmp_path / "made"), "--budget", str(budget), "--model", "offline"]
+        cli, ["optimise", "review", "--dataset", str(tmp_path / "made"), "--budget", str(budget), "--model", "offline"]
     )
     assert isinstance(done.exception, ConfigError)
     assert "needs a model" in done.exception.problem
@@ -250,7 +250,7 @@ def test_nothing_is_written_where_there_is_nothing_or_something_already(stored: 
     ],
 )
 def test_options_that_do_not_go_together_are_refused(wrong: list[str]) -> None:
-    done = CliRunner().invoke(optimise, ["review", *wrong])
+    done = CliRunner().invoke(cli, ["optimise", "review", *wrong])
     assert (done.exit_code, "Usage" in done.stderr) == (2, True)
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from tests.lab.optimise.conftest import PLAN, WEAK, Ran
 from tests.lab.optimise.test_metric import CASE, EXAMPLE, GOLD, RULE
 
-from circumspect.cli.optimise import optimise
+from circumspect.cli import cli
 from circumspect.errors import ConfigError
 from circumspect.lab.optimise.watch import Stored, check_due, read_latest, score_stored
 from circumspect.stores import reviews
@@ -96,7 +96,7 @@ def test_what_has_a_label_is_measured_whole_and_the_rest_as_far_as_it_can_be() -
 
 def called(folder: Path, *more: str, budget: int = PLAN.budget) -> Result:
     given = ["review", "--dataset", str(folder), "--budget", str(budget), "--minibatch", "3", *more]
-    return CliRunner().invoke(optimise, given)
+    return CliRunner().invoke(cli, ["optimise", *given])
 
 
 def test_a_watch_that_sees_no_need_says_what_it_saw(folder: Path, tmp_path: Path) -> None:
