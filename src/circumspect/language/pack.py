@@ -190,6 +190,8 @@ class RequestWords:
     """The user says to do what some message says."""
     whole: Lines
     """All of a thing is meant, whatever parts of it are named: the entire order."""
+    others: Lines
+    """Beside a thing with a name, what has none may be meant: the other one, both, the copy of it."""
     same: Lines
     """As it was before: the same size."""
     cheapest: Lines

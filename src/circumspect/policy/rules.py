@@ -13,9 +13,11 @@ from circumspect.policy import arguments
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES
 from circumspect.policy.grounding.stand_for import STAND_FOR_RULES
+from circumspect.policy.grounding.tracing import ledger_of
 from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.preconditions import PRECONDITION_RULES
+from circumspect.policy.understanding.named_record import find_named_instead
 from circumspect.policy.understanding.wish_standing import WishStanding, find_standing, nobody_asked
 from circumspect.reasons import ReasonCode
 from circumspect.values import Ask, Confirm, Deny, Escalate, Utterance, Verdict
@@ -207,6 +209,15 @@ def _find_talk(facts: Facts) -> tuple[Utterance, ...]:
     return said if not facts.words or facts.words == last else (*said, Utterance("user", facts.words, len(said)))
 
 
+@rule(ReasonCode.CONFLICTS_WITH_CONFIRMED)
+def the_record_is_the_one_that_was_named(facts: Facts) -> Verdict:
+    """What the user named a record for is done to that one, and to no other of its kind."""
+    if facts.effect not in ("write", "destructive") or facts.confirmed:
+        return ALLOWED
+    problem = find_named_instead(_find_talk(facts), facts.call, ledger_of(facts.session))
+    return Deny(f"{problem} Propose what was asked for, or ask again.") if problem else ALLOWED
+
+
 @rule(ReasonCode.LOW_CONFIDENCE, adaptive_only=True)
 def a_change_is_not_guessed(facts: Facts) -> Verdict:
     """The model is sure enough of a change, or the user said yes to it."""
@@ -244,6 +255,7 @@ RULES: tuple[Rule, ...] = (
     what_a_person_saw_done_is_not_done_again,
     *(_where_somebody_spoke(one) for one in GROUNDING_RULES),
     *STAND_FOR_RULES,
+    the_record_is_the_one_that_was_named,
     a_colleague_approved,
     what_cannot_be_undone_is_confirmed,
     asked_for_confirmations_are_given,
@@ -263,7 +275,7 @@ _ABOUT_THE_ASSESSMENT = frozenset(
         a_change_is_not_guessed,
     )
 )
-_ABOUT_WORDS = frozenset(one.name for one in (*GROUNDING_RULES, *STAND_FOR_RULES))
+_ABOUT_WORDS = frozenset(one.name for one in (*GROUNDING_RULES, *STAND_FOR_RULES, the_record_is_the_one_that_was_named))
 
 RULES_FOR_FOREIGN_CALLS: tuple[Rule, ...] = tuple(one for one in RULES if one.name not in _ABOUT_THE_ASSESSMENT)
 """For calls of somebody else's agent, with the conversation they came from: nobody says how sure the model is."""

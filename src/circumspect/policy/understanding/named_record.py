@@ -1,0 +1,140 @@
+"""Is the record in a call the one that the user's order names? "Cancel A-771" is no order to cancel B-812.
+
+In come what was said, a call and where values come from; out comes what contradicts the order, or "". Three things have
+to come together: the user's newest order for what the tool does names an id, the call has another one instead, and the
+two are records of one kind, because one field of a result, or the user in a question, has both.
+
+What may surprise: this errs towards seeing nothing. Once the user has stated the id in the call, or the assistant has
+put it to them, or they have said what is no plain answer, it may be the one that is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence, Set
+from functools import cache
+
+from circumspect.language.folding import fold
+from circumspect.language.pack import compile_words, packs
+from circumspect.language.sentences import split_sentences
+from circumspect.language.wanted import WantedAct, find_mentions, find_moods, is_question
+from circumspect.language.written_values import find_word
+from circumspect.language.yes_no import classify
+from circumspect.policy.grounding.actions import actions_of
+from circumspect.policy.grounding.described_records import record_ids, strip_markdown
+from circumspect.policy.grounding.fields import IndexedResult
+from circumspect.policy.grounding.tracing import OriginLedger, values
+from circumspect.policy.understanding.open_wishes import acts_of
+from circumspect.values import ToolCall, Utterance
+
+_WORD = re.compile(r"[#№\w@.+/-]+")
+_ADDRESS_OR_FILE = re.compile(r"[\w.+-]+@[\w.-]+|[\w./-]+\.[a-zA-Z]\w{1,4}")
+_GIVES_ANOTHER: Set[WantedAct] = frozenset(("change", "exchange"))
+"""They may come with the id of what is wanted instead, which nobody named."""
+_LAST = 100
+"""So many of the last messages are looked at: an order from further back has had its answer."""
+_LETTERS, _DIGITS = re.compile(r"[^\W\d_]"), re.compile(r"\d")
+
+
+def find_named_instead(talk: Sequence[Utterance], call: ToolCall, ledger: OriginLedger) -> str:
+    """The id that the user named where the call has another one, and that one; "" where it is not certain."""
+    records, talk = _list_records(call), talk[-_LAST:]
+    if not records or not (order := _find_order(talk, call.tool)):
+        return ""
+    at, clauses = order
+    carried = {_key_of(str(one)) for _, _, one in values(call.arguments)}
+    named = {key: one for key, one in _find_ids(clauses).items() if key not in carried}
+    for value in records if named and not _points_on().search(fold(clauses)) else ():
+        if _may_be_meant(value, talk, at, call.tool):
+            continue
+        other = next((named[one] for one in named if _are_of_one_kind(ledger, _key_of(value), one)), "")
+        if other:
+            return f"The user named '{other}', not '{value}'."
+    return ""
+
+
+def _list_records(call: ToolCall) -> list[str]:
+    """The ids in the call that each say which record it is done to."""
+    found = [value for _, value in record_ids(call.arguments)]
+    if _GIVES_ANOTHER & acts_of(call.tool):
+        return found if len(found) == 1 else []
+    texts = (one for one in call.arguments.values() if isinstance(one, str) and one not in found)
+    return [*found, *(one for one in texts if _ADDRESS_OR_FILE.fullmatch(one))]
+
+
+def _find_order(talk: Sequence[Utterance], tool: str) -> tuple[int, str] | None:
+    """The newest message that asks for what the tool does: where it stands, and what of it asks for that."""
+    acts, pays = acts_of(tool), "pay" in actions_of(tool)
+    for at in range(len(talk) - 1, -1, -1) if acts or pays else ():
+        if talk[at].speaker == "user" and (clauses := list(_find_clauses(talk[at].text, acts, pays))):
+            return at, strip_markdown("\n".join(clauses))
+    return None
+
+
+def _find_clauses(text: str, acts: Set[WantedAct], pays: bool) -> Iterator[str]:
+    for one in find_mentions(text):
+        if one.act in acts and one.mood == "wish":
+            yield one.clause
+    if pays and "wish" in find_moods(text, "pay"):
+        yield from (one for one in split_sentences(text) if "wish" in find_moods(one, "pay"))
+
+
+def _find_ids(text: str) -> dict[str, str]:
+    """What may be an id, as it is written."""
+    words = (hit.group().strip("-./+") for hit in _WORD.finditer(text))
+    ids = (one for one in words if any(map(str.isdigit, one)) or _ADDRESS_OR_FILE.fullmatch(one))
+    return {_key_of(one): one for one in ids if len(one) >= 3}
+
+
+def _key_of(value: str) -> str:
+    """As people write it: without the sign for a number, and in whichever case."""
+    return value.lstrip("#№").lower()
+
+
+def _is_said(value: str, text: str) -> bool:
+    return find_word(fold(value.lstrip("#")), fold(text)) >= 0
+
+
+@cache
+def _points_on() -> re.Pattern[str]:
+    return compile_words(line for one in packs() for line in (one.requests.whole, one.requests.others))
+
+
+def _may_be_meant(value: str, talk: Sequence[Utterance], at: int, tool: str) -> bool:
+    """The user stated the id at any time, or the assistant put it to them since the order at `at`; or what they said
+    since may point at it."""
+    if any(one.speaker == "assistant" and _is_said(value, strip_markdown(one.text)) for one in talk[at:]):
+        return True
+    if any(one.speaker == "user" and _is_stated(value, strip_markdown(one.text)) for one in talk):
+        return True
+    return not all(_is_plain(one.text, tool) for one in talk[at + 1 :] if one.speaker == "user")
+
+
+def _is_stated(value: str, text: str) -> bool:
+    return _is_said(value, text) and any(_is_said(value, one) and not is_question(one) for one in split_sentences(text))
+
+
+def _is_plain(text: str, tool: str) -> bool:
+    """It asks, says yes or gives a value: it points at nothing."""
+    return is_question(text) or classify(text, values={tool}) == "confirm" or any(map(str.isdigit, text)) or "@" in text
+
+
+def _are_of_one_kind(ledger: OriginLedger, value: str, other: str) -> bool:
+    if _build(value) == _build(other) and _is_said(value, ledger.user_text):
+        return True
+    return any(
+        event.ok and event.trusted and result.holds(value) and result.holds(other) and _has_both(result, value, other)
+        for event, result in reversed(ledger.results)
+    )
+
+
+def _build(value: str) -> str:
+    return _LETTERS.sub("a", _DIGITS.sub("0", value))
+
+
+def _has_both(result: IndexedResult, value: str, other: str) -> bool:
+    """In one field of several records, in one list, or as keys to records of one mapping."""
+    fields = {path for path, text in result.leaves if _key_of(text) == value}
+    if any(path in fields and _key_of(text) == other for path, text in result.leaves):
+        return True
+    return any({value, other} <= {_key_of(key) for key in records} for records in result.choices.values())

@@ -1,0 +1,142 @@
+"""What the user named one record for is not done to another: the call goes back to the model, and nobody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.gate.talks import Talk
+
+from circumspect import Gate, Ruling
+from circumspect.clock import FixedClock
+from circumspect.reasons import ReasonCode
+
+POLICY = """
+version: 1
+tools:
+  list_orders: {effect: read}
+  list_files: {effect: read}
+  list_flights: {effect: read}
+  cancel_order: {effect: write}
+  cancel_shipment: {effect: write}
+  update_order: {effect: write}
+  change_flight: {effect: write}
+  pay_invoice: {effect: write}
+  delete_file: {effect: write}
+  archive_order: {effect: write}
+"""
+ORDERS = [{"order_id": "A-771", "item": "lamp"}, {"order_id": "B-812", "item": "chair"}]
+
+
+@pytest.fixture
+def gate(open_gate: Callable[..., Gate], clock: FixedClock) -> Gate:
+    return open_gate(policy=POLICY, clock=clock)
+
+
+def listed(*words: str, result: Any = ORDERS) -> Talk:
+    """The user and the assistant in turn, and then a look at everything there is."""
+    talk = Talk()
+    for at, text in enumerate(words):
+        talk = talk.agent(text) if at % 2 else talk.user(text)
+    return talk.add(talk.call("list_orders"), result)
+
+
+async def rule(gate: Gate, talk: Talk, tool: str, **arguments: Any) -> Ruling:
+    return await gate.rule(talk.call(tool, **arguments), messages=talk.messages)
+
+
+async def test_the_other_order_goes_back_to_the_model(gate: Gate) -> None:
+    talk = listed("Please cancel order A-771")
+    ruling = await rule(gate, talk, "cancel_order", order_id="B-812")
+    assert (ruling.verdict, ruling.reason_codes) == ("deny", (ReasonCode.CONFLICTS_WITH_CONFIRMED,))
+    assert "The user named 'A-771', not 'B-812'." in ruling.tell_model
+    assert (await rule(gate, talk, "cancel_order", order_id="A-771")).allowed
+
+
+@pytest.mark.parametrize(
+    ("words", "tool", "arguments"),
+    [
+        (("cancel a-771",), "cancel_order", {"order_id": "B-812"}),
+        (("בטל בבקשה את הזמנה A-771",), "cancel_order", {"order_id": "B-812"}),
+        (("Отмените, пожалуйста, заказ A-771",), "cancel_order", {"order_id": "B-812"}),
+        (("Bitte storniere die Bestellung A-771",), "cancel_order", {"order_id": "B-812"}),
+        (("Change the address of A-771 to Mill Lane 5",), "update_order", {"order_id": "B-812"}),
+        (("cancel A-771 please", "Your e-mail?", "dana@example.com"), "cancel_order", {"order_id": "B-812"}),
+        (("cancel A-771 please", "Shall I cancel A-771?", "yes"), "cancel_order", {"order_id": "B-812"}),
+        (("What does B-812 cost, and cancel A-771",), "cancel_order", {"order_id": "B-812"}),
+        (("cancel A-771", "Cancelled.", "When does B-812 come?"), "cancel_order", {"order_id": "B-812"}),
+    ],
+)
+async def test_another_than_the_one_that_was_named(
+    gate: Gate, words: tuple[str, ...], tool: str, arguments: dict[str, Any]
+) -> None:
+    ruling = await rule(gate, listed(*words), tool, **arguments)
+    assert (ruling.verdict, ruling.reason_codes[0]) == ("deny", ReasonCode.CONFLICTS_WITH_CONFIRMED)
+
+
+@pytest.mark.parametrize(
+    ("result", "words", "tool", "arguments"),
+    [
+        ({"orders": ["#W77001", "#W88002"]}, "cancel my order W77001", "cancel_order", {"order_id": "#W88002"}),
+        ({"w-77001": {"sum": 2}, "w-88002": {"sum": 3}}, "cancel w-77001", "cancel_order", {"order_id": "w-88002"}),
+        ([{"id": 4711}, {"id": 4712}], "Please pay invoice 4711", "pay_invoice", {"invoice_id": 4712}),
+        ({"files": ["notes.txt", "report.txt"]}, "delete notes.txt", "delete_file", {"name": "report.txt"}),
+    ],
+)
+async def test_records_stand_side_by_side_in_many_ways(
+    gate: Gate, result: Any, words: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    ruling = await rule(gate, listed(words, result=result), tool, **arguments)
+    assert (ruling.verdict, ruling.reason_codes[0]) == ("deny", ReasonCode.CONFLICTS_WITH_CONFIRMED)
+
+
+@pytest.mark.parametrize(
+    ("words", "tool", "arguments"),
+    [
+        (("Please cancel A-771 and B-812",), "cancel_order", {"order_id": "B-812"}),
+        (("Please cancel A-771. Also B-812.",), "cancel_order", {"order_id": "B-812"}),
+        (("cancel A-771 and the other one",), "cancel_order", {"order_id": "B-812"}),
+        (("cancel the duplicate of A-771",), "cancel_order", {"order_id": "B-812"}),
+        (("cancel all my orders but A-771",), "cancel_order", {"order_id": "B-812"}),
+        (
+            ("cancel A-771", "It has shipped. B-812 I could cancel. Shall I?", "yes"),
+            "cancel_order",
+            {"order_id": "B-812"},
+        ),
+        (("cancel A-771", "Cancelled.", "cancel the chair, too"), "cancel_order", {"order_id": "B-812"}),
+        (("I talk of B-812. Is A-771 late?", "Yes.", "Then cancel my order"), "cancel_order", {"order_id": "B-812"}),
+        (("How much was A-771?", "20.", "cancel the chair"), "cancel_order", {"order_id": "B-812"}),
+        (("cancel A-771",), "archive_order", {"order_id": "B-812"}),  # a deed that has no words of its own
+    ],
+)
+async def test_what_may_be_meant_is_let_through(
+    gate: Gate, words: tuple[str, ...], tool: str, arguments: dict[str, Any]
+) -> None:
+    ruling = await rule(gate, listed(*words), tool, **arguments)
+    assert ReasonCode.CONFLICTS_WITH_CONFIRMED not in ruling.reason_codes
+
+
+@pytest.mark.parametrize(
+    ("result", "words", "tool", "arguments"),
+    [
+        ({"order_id": "4711", "shipment_id": "9917"}, "cancel order 4711", "cancel_shipment", {"shipment_id": "9917"}),
+        (
+            [{"flight_id": "HAT101"}, {"flight_id": "HAT205"}],
+            "Change flight HAT101 of booking XQ1234 to one in the evening",
+            "change_flight",
+            {"booking_id": "XQ1234", "flight_id": "HAT205"},
+        ),
+    ],
+)
+async def test_what_follows_from_the_named_record_is_let_through(
+    gate: Gate, result: Any, words: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    assert (await rule(gate, listed(words, result=result), tool, **arguments)).allowed
+
+
+async def test_strangers_lists_prove_nothing(open_gate: Callable[..., Gate], clock: FixedClock) -> None:
+    """Whoever can write a list could otherwise stand between users and their orders."""
+    policy = POLICY.replace("list_orders: {effect: read}", "list_orders: {effect: read, open_world: true}")
+    ruling = await rule(open_gate(policy=policy, clock=clock), listed("cancel A-771"), "cancel_order", order_id="B-812")
+    assert "The user named" not in ruling.tell_model
