@@ -162,7 +162,7 @@ def finish(experiment: str, winner: str, roll_out: bool, target: StoreTarget) ->
         return trials.finish(one, winner, roll_out, now)
 
     def warn(one: Experiment) -> str:
-        if one.state == "rolled_out" or winner == trials.CONTROL:
+        if not one.has_unserved_winner:
             return ""
         return f" Nobody gets '{winner}': it was not rolled out. Put what is different in it into the tenant's file."
 

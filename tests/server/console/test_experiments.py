@@ -295,6 +295,21 @@ def test_what_cannot_be_done_now_is_said_with_the_reason(house: ConsoleHouse, ru
     assert press(house, running, "finish", seen="x", winner="no such arm").status_code == 422
 
 
+@pytest.mark.parametrize("winner", ["careful", "control"])
+def test_who_gets_the_winner_is_said_before_and_after_it_is_decided(
+    house: ConsoleHouse, running: str, winner: str
+) -> None:
+    with house.visitor("root") as visitor:
+        before = text(visitor.get(f"/experiments/{running}"))
+    assert "everybody has what the tenant has, whichever arm won; also conversations that are under way" in before
+    assert "With it those under way keep their arm" in before
+    assert "Nobody gets" not in before
+    assert press(house, running, "finish", winner=winner).status_code == 303
+    with house.visitor("root") as visitor:
+        after = text(visitor.get(f"/experiments/{running}"))
+    assert ("Nobody gets careful: it was not rolled out." in after) == (winner == "careful")
+
+
 # --- shadows --------------------------------------------------------------------------------------------------------
 
 

@@ -94,6 +94,11 @@ class Experiment:
         """The newest."""
         return self.shares[-1].share if self.shares else 0.0
 
+    @property
+    def has_unserved_winner(self) -> bool:
+        """Decided for something new that nobody gets: it was not rolled out."""
+        return self.state == "finished" and self.winner not in (None, CONTROL)
+
     def arm(self, name: str) -> ExperimentArm:
         for arm in self.arms:
             if arm.name == name:
