@@ -45,7 +45,7 @@ def test_an_experiment_from_its_making_to_its_end(run):
 
 
 def test_a_winner_that_nobody_gets_is_told_and_one_that_everybody_gets_has_all_of_the_share(run):
-    assert "for good" in run("experiments", "finish", "--help").out
+    assert "rolled out later" in " ".join(run("experiments", "finish", "--help").out.split())
     shares = {}
     for name, more in (("plain", ()), ("rolled", ("--roll-out",))):
         run(
@@ -66,6 +66,18 @@ def test_a_winner_that_nobody_gets_is_told_and_one_that_everybody_gets_has_all_o
     arm = ("--unit", "case", "--shadow", "--arm", 'plain={"controller": "heuristic"}')
     run("experiments", "create", "beside", "--tenant", "shop", *arm)
     assert "on 100 % of cases" in run("experiments", "start", "beside", "--share", "1").out
+
+
+def test_what_was_decided_is_rolled_out_later_and_a_refusal_says_why(run):
+    run("experiments", "create", "late", "--tenant", "shop", "--arm", 'careful={"profile": "standard"}')
+    finish = ("experiments", "finish", "late", "--winner")
+    run(*finish, "control").refused("draft", "started")
+    run("experiments", "start", "late")
+    run(*finish, "control")
+    assert "finish it again with --roll-out" in run(*finish, "careful").out
+    run("experiments", "start", "late").refused("finished")
+    assert "rolled out: every new conversation gets careful" in run(*finish, "careful", "--roll-out").out
+    run(*finish, "control").refused("rolled out", "Stop it first")
 
 
 def test_what_is_live_with_no_share_is_in_the_way_and_said_so(run):

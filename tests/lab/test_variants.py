@@ -14,6 +14,7 @@ from circumspect.lab.trials.experiments import (
     Experiment,
     TrafficShare,
     draw,
+    finish,
     read_arms,
     set_share,
     start,
@@ -23,6 +24,7 @@ from circumspect.lab.trials.experiments import (
 from circumspect.lab.trials.variants import THRESHOLDS, Overlay, make_variant, read_overlay
 from circumspect.pipeline import run_turn
 from circumspect.prompts import Prompt, load_default_prompt, make_prompt_version, prompt, use_prompts
+from circumspect.stores.experiments import ExperimentState
 from circumspect.values import TenantId
 
 
@@ -209,6 +211,25 @@ def test_an_arm_that_was_stopped_is_left_and_the_last_one_takes_the_experiment_a
     assert half.state == "running"
     assert set(arms(half, 5.0)) == {None, "b"}
     assert stop_arm(half, "b", "harm", 11.0).state == "stopped"
+
+
+def test_rolled_out_after_the_decision_nobody_loses_what_they_began_with():
+    one = start(experiment(), 0.5, 100.0, notice=0)
+    early = arms(one, 150.0)
+    decided = finish(one, "new", False, 200.0, notice=2)
+    assert set(arms(decided, 150.0)) == {None}
+    assert finish(decided, "new", False, 250.0, notice=2) == decided
+    late = finish(decided, "new", True, 300.0, notice=2)
+    assert arms(late, 150.0) == early
+    assert set(arms(late, 200.0)) == set(arms(late, 301.9)) == {"control"}
+    assert set(arms(late, 302.0)) == {"new"}
+
+
+def test_what_a_guard_stopped_is_not_rolled_out_after_the_decision_either():
+    one = stop_arm(start(experiment({"name": "a"}, {"name": "b"}), 1.0, 0.0, notice=0), "a", "harm", 10.0)
+    with pytest.raises(ExperimentState, match="was stopped: harm") as refused:
+        finish(finish(one, "b", False, 20.0), "a", True, 30.0)
+    assert refused.value.fix == "Make an experiment of it again and look at it longer."
 
 
 def test_control_comes_first_and_is_made_where_nobody_names_it():

@@ -147,7 +147,7 @@ def stop(experiment: str, why: str, target: StoreTarget) -> None:
 @click.option("--roll-out", is_flag=True, help="Every conversation that begins from now on gets it.")
 @add_store_options
 def finish(experiment: str, winner: str, roll_out: bool, target: StoreTarget) -> None:
-    """Decide it, for good: it cannot be started or rolled out again.
+    """Decide it. What is decided is not started again, but another winner can be named, and it can be rolled out later.
 
     Without --roll-out everybody has what the tenant has, whichever arm won. With it every conversation (or case) that
     begins from now on gets the winner, until the experiment is stopped: put the winner into the tenant's file by then.
@@ -164,7 +164,10 @@ def finish(experiment: str, winner: str, roll_out: bool, target: StoreTarget) ->
     def warn(one: Experiment) -> str:
         if not one.has_unserved_winner:
             return ""
-        return f" Nobody gets '{winner}': it was not rolled out. Put what is different in it into the tenant's file."
+        return (
+            f" Nobody gets '{winner}': it was not rolled out. Put what is different in it into the tenant's file, or"
+            " finish it again with --roll-out."
+        )
 
     _change("finish_experiment", experiment, step, {"winner": winner, "roll_out": roll_out}, target, more=warn)
 

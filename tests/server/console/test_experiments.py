@@ -310,6 +310,19 @@ def test_who_gets_the_winner_is_said_before_and_after_it_is_decided(
     assert ("Nobody gets careful: it was not rolled out." in after) == (winner == "careful")
 
 
+def test_one_that_was_decided_is_rolled_out_later(house: ConsoleHouse, running: str) -> None:
+    assert press(house, running, "finish", winner="careful").status_code == 303
+    with house.visitor("root") as visitor:
+        page = visitor.get(f"/experiments/{running}")
+    assert "Decide again" in text(page)
+    assert "<option selected>careful</option>" in page.text
+    assert press(house, running, "finish", winner="careful", roll_out="true").status_code == 303
+    assert stated(house, running)["state"] == "rolled_out"
+    refused = press(house, running, "finish", winner="control")
+    assert refused.status_code == 409
+    assert "is rolled out. Stop it first." in text(refused)
+
+
 # --- shadows --------------------------------------------------------------------------------------------------------
 
 

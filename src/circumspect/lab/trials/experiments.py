@@ -203,19 +203,24 @@ def stop_arm(experiment: Experiment, name: str, why: str, now: float) -> Experim
 def finish(
     experiment: Experiment, winner: str, roll_out: bool, now: float, notice: float = NOTICE_SECONDS
 ) -> Experiment:
-    """Decided. With `roll_out`, every conversation that begins from now on gets the winner; else all is as before."""
-    if experiment.state not in ("running", "stopped"):
-        raise ExperimentState(
-            f"'{experiment.id}' is {_describe_state(experiment)}.", fix="Finish one that was started."
-        )
+    """Decided, or decided again. With `roll_out`, every conversation that begins from now on gets the winner; else all
+    is as before."""
+    if experiment.state not in ("running", "stopped", "finished"):
+        fix = "Stop it first." if experiment.state == "rolled_out" else "Finish one that was started."
+        raise ExperimentState(f"'{experiment.id}' is {_describe_state(experiment)}.", fix=fix)
     arm = experiment.arm(winner)
     if experiment.kind == "shadow" and roll_out:
         raise ExperimentState("A shadow is not rolled out.", fix="Try it in an experiment first.")
     if roll_out and arm.stopped:
-        raise ExperimentState(f"'{winner}' was stopped: {arm.stopped}", fix="Start it again and look at it longer.")
+        again = "Start it again" if experiment.state != "finished" else "Make an experiment of it again"
+        raise ExperimentState(f"'{winner}' was stopped: {arm.stopped}", fix=f"{again} and look at it longer.")
+    decided = experiment.ended_at if experiment.state == "finished" else None
+    ended = now if decided is None else decided
     if roll_out and winner != CONTROL:
-        return replace(experiment, state="rolled_out", winner=winner, ended_at=now + notice)
-    return replace(experiment, state="finished", winner=winner, ended_at=now)
+        # Whoever began after it was decided had what the tenant has, and keeps it.
+        shares = experiment.shares if decided is None else (*_before(experiment.shares, ended), TrafficShare(ended, 0))
+        return replace(experiment, state="rolled_out", winner=winner, shares=shares, ended_at=now + notice)
+    return replace(experiment, state="finished", winner=winner, ended_at=ended)
 
 
 def _before(shares: Sequence[TrafficShare], now: float) -> tuple[TrafficShare, ...]:

@@ -181,7 +181,8 @@ async def stop_experiment(
 async def finish_experiment(
     request: Request, who: AdminPrincipal, experiment_id: IdPath, given: FinishGiven, if_match: IfMatch = None
 ) -> Response:
-    """Decide. With `roll_out`, every conversation that begins from now on gets the winner, until it is stopped."""
+    """Decide, or decide again. With `roll_out`, every conversation that begins from now on gets the winner, until it is
+    stopped."""
     require_fresh(request, who)
     return await _change_experiment(request, who, experiment_id, if_match, "finish_experiment", given, words.finish)
 
