@@ -9,7 +9,7 @@ import click
 import pytest
 from scripts.generate_docs import walk
 
-from circumspect.cli.which_database import find_database
+from circumspect.cli.find_settings import find_database
 from circumspect.errors import ConfigError
 from circumspect.server.config import load_settings
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.options import FILE, NEW_FOLDER, PATH, default_database_option
+from circumspect.cli.options import FILE, NEW_FOLDER, PATH, default_database_option, default_model_option
 from circumspect.private_files import make_folder
 from circumspect.values import LANGUAGES
 
@@ -33,7 +33,7 @@ _EXIT_CODES = {"done": 0, "not_done": 1, "needs_answer": 3}
 @click.command()
 @click.argument("url")
 @click.argument("task")
-@click.option("--model", envvar="CIRCUMSPECT_MODEL", help="openai:gpt-4o, anthropic:…, offline (default).")
+@default_model_option
 @click.option("--smart", envvar="CIRCUMSPECT_SMART_MODEL", help="The model that thinks; without it --model.")
 @click.option("--smart-fallback", envvar="CIRCUMSPECT_SMART_MODEL_FALLBACK", help="Thinks when that cannot be had.")
 @click.option("--fast", envvar="CIRCUMSPECT_FAST_MODEL", help="Words actions and summaries; without it the smart one.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import click
 
 from circumspect.approvers import COMMAND_LINE
-from circumspect.cli.options import default_database_option, read_moment
+from circumspect.cli.options import default_database_option, default_model_option, read_moment
 from circumspect.cli.store_options import login
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.reasons import ReasonCode
@@ -44,7 +44,7 @@ def _options(command: Any) -> Any:
             click.option(
                 "--tenant", default="shop", show_default=True, help="A sample tenant: shop, shop-he, shop-ru."
             ),
-            click.option("--model", envvar="CIRCUMSPECT_MODEL", help="openai:gpt-4o, anthropic:…, offline (default)."),
+            default_model_option,
             click.option("--mode", type=click.Choice(["standard", "adaptive"]), help="Instead of the plan's mode."),
             click.option(
                 "--understanding",

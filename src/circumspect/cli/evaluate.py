@@ -15,7 +15,7 @@ import click
 
 from circumspect.cli.batch_options import Division, add_division_options, engine_of, show_bar
 from circumspect.cli.input_files import read_text
-from circumspect.cli.options import FILE, NEW_FILE, PATH, need_model, pick_model_name
+from circumspect.cli.options import FILE, NEW_FILE, PATH, config_option, need_model, pick_model_name
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ MET, NOT_MET, UNCERTAIN = 0, 1, 3
     default="auto",
     help="react: a model drives. heuristic: no model. auto: react when a model is configured.",
 )
-@click.option("--model", help="For example openai:gpt-4o; else CIRCUMSPECT_MODEL.")
+@click.option("--model", help="For example openai:gpt-4o. Without it, the one in the settings.")
+@config_option
 @click.option("--prompt", "prompt_path", type=FILE, help="Other instructions for the model than ours.")
 @click.option("--no-fallback", is_flag=True, help="No passages found by words when the model fails.")
 @click.option("--tokens", type=click.IntRange(500), default=6_000, show_default=True, help="Budget of one criterion.")
@@ -68,6 +69,7 @@ def evaluate(
     only: tuple[str, ...],
     controller: Literal["auto", "react", "heuristic"],
     model: str | None,
+    config: Path | None,
     prompt_path: Path | None,
     no_fallback: bool,
     tokens: int,
@@ -113,9 +115,9 @@ def evaluate(
     twice = next((one.id for index, one in enumerate(documents) if one.id in {two.id for two in documents[:index]}), "")
     if twice:
         raise ConfigError(f"Two documents are called {twice}.", fix="Rename one: results name documents by file name.")
-    named = None if controller == "heuristic" else pick_model_name(model)
+    named = None if controller == "heuristic" else pick_model_name(model, config)
     if controller == "react":
-        named = need_model(model, "The react controller needs a model.")
+        named = need_model(model, config, "The react controller needs a model.")
     reviewing = Reviewing(
         _model(named),
         ReviewLimits(tokens=tokens, budget="hard" if hard else "soft", seconds=seconds),

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import http.client
 import json
+from pathlib import Path
 
 import click
+
+from circumspect.cli.find_settings import find_port
+from circumspect.cli.options import config_option
 
 SECONDS = 4.0
 
@@ -19,21 +23,21 @@ SECONDS = 4.0
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    default=8000,
-    show_default=True,
-    envvar="CIRCUMSPECT_PORT",
-    help="Its port.",
+    help="Its port. Without it, the one in the settings.",
 )
+@config_option
 @click.option("--json", "as_json", is_flag=True, help="What the server says, as JSON.")
 @click.pass_context
-def health(context: click.Context, /, ready: bool, host: str, port: int, as_json: bool) -> None:
+def health(
+    context: click.Context, /, ready: bool, host: str, port: int | None, config: Path | None, as_json: bool
+) -> None:
     """Ask a server on this machine whether it is alive. The exit code says it: 0 for yes, 1 for no.
 
     \b
     circumspect health
     circumspect health --ready --port 8080
     """
-    status, said = _ask(host, port, "/readyz" if ready else "/healthz")
+    status, said = _ask(host, find_port(config, port), "/readyz" if ready else "/healthz")
     if as_json:
         click.echo(json.dumps(said))
     else:

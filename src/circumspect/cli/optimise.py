@@ -46,7 +46,7 @@ optimise.add_command(forget)
 @click.option("--budget", type=click.IntRange(1), help="Reviews in all. Too few are refused.")
 @click.option("--prompt", "prompt_name", default="review", show_default=True, help="Which prompt of the reviewer.")
 @click.option("--start", type=FILE, help="The text to begin with instead of ours.")
-@click.option("--model", help="The model that reviews, for example openai:gpt-4o; else CIRCUMSPECT_MODEL.")
+@click.option("--model", help="The model that reviews. Without it, the one in the settings.")
 @click.option("--reflection-model", help="The model that writes new instructions; else the one that reviews.")
 @click.option("--metric", default="review", show_default=True, help="An entry point's name, or module:function.")
 @click.option("--minibatch", type=click.IntRange(1, 50), default=5, show_default=True, help="Reviews to learn from.")
@@ -153,9 +153,9 @@ def review(
             target.say({"watch": saw.to_json(verdict, below)}, f"No run: {verdict.why}.{_of(saw)}")
             return
         click.echo(f"A run is due: {verdict.why}.{_of(saw)}", err=True)
-    named = need_model(model, _NO_MODEL)
+    named = need_model(model, target.config, _NO_MODEL)
     reviewer = open_model(named)
-    writer = open_model(need_model(reflection_model, _NO_MODEL)) if reflection_model else reviewer
+    writer = open_model(need_model(reflection_model, target.config, _NO_MODEL)) if reflection_model else reviewer
     path = run_folder or default_folder(plan, dataset, reviewer.name, writer.name)
     if watch and (path / "report.json").exists():
         target.say({"run": str(path), "started": False}, f"That run has ended already: {path}. Its winner waits.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import wraps
@@ -12,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from circumspect.cli.which_database import find_database
+from circumspect.cli.find_settings import find_database, find_model
 from circumspect.errors import ConfigError
 
 PATH = click.Path(exists=True, path_type=Path)
@@ -48,6 +47,17 @@ def default_database_option(about: str) -> Callable[[CommandFunction], CommandFu
     return add_options
 
 
+def default_model_option(command: CommandFunction) -> CommandFunction:
+    """For commands that take a settings file as well: the command gets `model`, the one that the server would use."""
+
+    @wraps(command)
+    def call_command(*args: Any, model: str | None, config: Path | None, **others: Any) -> Any:
+        return command(*args, model=find_model(config, model), config=config, **others)
+
+    named = click.option("--model", help="openai:gpt-4o, anthropic:…, offline. Without it, the one in the settings.")
+    return cast(CommandFunction, named(call_command))
+
+
 def since_option(about: str) -> Callable[[CommandFunction], CommandFunction]:
     return click.option("--since", callback=read_moment, metavar="ISO-TIME", help=about)
 
@@ -63,17 +73,17 @@ def read_json_object(text: str, where: str, example: str) -> dict[str, Any]:
     return found
 
 
-def pick_model_name(given: str | None) -> str | None:
-    """The model that was named here or in the environment; None for the offline demo model, which chats only."""
-    from circumspect.models.opening import OFFLINE, VARIABLE
+def pick_model_name(given: str | None, config: Path | None) -> str | None:
+    """The model that was named here or in the settings; None for the offline demo model, which chats only."""
+    from circumspect.models.opening import OFFLINE
 
-    named = given or os.environ.get(VARIABLE, "").strip() or OFFLINE
+    named = find_model(config, given)
     return None if named == OFFLINE else named
 
 
-def need_model(given: str | None, problem: str) -> str:
+def need_model(given: str | None, config: Path | None, problem: str) -> str:
     """The same where the command cannot do without."""
-    if named := pick_model_name(given):
+    if named := pick_model_name(given, config):
         return named
     raise ConfigError(problem, fix="Add --model openai:gpt-4o, or set CIRCUMSPECT_MODEL.")
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from circumspect.cli.find_settings import find_database
 from circumspect.cli.input_files import read_from
 from circumspect.cli.options import FILE, NEW_FOLDER, PATH, config_option, since_option
 from circumspect.cli.store_options import unknown_tenant
-from circumspect.cli.which_database import find_database
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
