@@ -3,7 +3,8 @@
 A page anywhere can make its own name lead to this machine, and a browser then lets its scripts read what is answered; a
 cache can be made to keep answers under a wrong name. So a name has to be ours: that of `public_url`, one of
 `allowed_hosts`, the very address at which the request arrived, or `localhost` where it arrived on this machine. Probes
-are answered under any name: they are sent by address, and tell nobody anything.
+are answered under any name: they are sent by address, and tell no more than states, the model's name and how many
+turns run.
 """
 
 from __future__ import annotations
