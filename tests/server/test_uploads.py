@@ -19,6 +19,9 @@ import pytest
 from tests.patience import PATIENCE, wait_until
 from tests.server.house import OURS, THEIRS, House, is_a_problem
 
+from circumspect.knowledge import read_document
+from circumspect.knowledge.parse_document import MAX_CHARACTERS
+from circumspect.knowledge.read_document import BOUNDS, MAX_BYTES
 from circumspect.knowledge.search import Library
 from circumspect.server import uploads
 from circumspect.server.routes import documents
@@ -107,7 +110,7 @@ def test_only_who_may_change_the_tenant_says_what_is_answered(house: House, scop
         ({"files": {"document": ("a.md", b"# A")}}, 422, "named `document`, which does not"),
         ({"files": {"request": ("a.json", b"{}")}}, 422, "named `request`, which does not"),
         ({"files": [("file", ("a.md", b"# A")), ("file", ("b.md", b"# B"))]}, 422, "too many files"),
-        ({"files": [("file", (f"{n}.md", b"# A")) for n in range(5)]}, 400, "Too many files"),
+        ({"files": [("file", (f"{n}.md", b"# A")) for n in range(5)]}, 422, "too many files"),
         ({"files": {"file": ("a.md", b"# A")}, "data": {"tenant": "shop-ru"}}, 422, "does not belong there"),
         ({"files": {"file": ("a.md", b"# A")}, "data": {"file": "text"}}, 422, "no file"),
         ({"files": {"file": ("a.md", b"")}}, 422, "empty"),
@@ -186,6 +189,7 @@ def test_who_sends_too_large_a_document_hears_every_limit_at_once(
     admin: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits = ("25 MB", "max_upload_bytes", "2,000,000 characters")
+    monkeypatch.setattr(read_document, "_LARGE", 100)
     monkeypatch.setattr(documents, "MOST_CHARACTERS", 100)
     long = put(admin, "long.md", b"# Long\n\n" + b"word " * 100)
     unreadable = put(admin, "long.png", b"\x89PNG\r\n" * 100, "image/png")
@@ -239,6 +243,44 @@ def test_a_large_file_reaches_an_evaluation(house: House) -> None:
         "/v1/evaluations/upload", files={"file": ("policy.md", long)}, data={"request": ASKED}
     )
     assert answer.status_code == 202, answer.text
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "problem", "fix"),
+    [
+        ("big.txt", b"x" * (MAX_BYTES + 1), "25 MB is the limit", BOUNDS),
+        ("long.txt", b"word " * (MAX_CHARACTERS // 5 + 1), f"{MAX_CHARACTERS:,} is the limit", BOUNDS),
+        ("huge.txt", b"x" * 30_000_001, "The request is too large", "30000000 bytes; the operator can raise max_up"),
+    ],
+)
+def test_a_file_that_is_too_large_for_an_evaluation_is_told_all_bounds(
+    tmp_path: Path, name: str, data: bytes, problem: str, fix: str
+) -> None:
+    with House(f"sqlite:///{tmp_path}/house.db") as house:
+        files = {"file": (name, data)}
+        answer = house.key(OURS, "chat").post("/v1/evaluations/upload", files=files, data={"request": ASKED}).json()
+    assert problem in answer["problem"]
+    assert fix in answer["fix"]
+    assert "raise the limit" not in answer["fix"]
+
+
+def test_too_much_for_an_evaluation_is_told_with_what_to_do(house: House) -> None:
+    client = house.key(OURS, "chat")
+    for number in (21, 40):
+        files = [("file", (f"{one}.md", POLICY)) for one in range(number)]
+        refused = client.post("/v1/evaluations/upload", files=files, data={"request": ASKED})
+        is_a_problem(refused, 422)
+        assert refused.json()["fix"] == "Send at most 20."
+    long = " " * 1_000_001 + ASKED
+    refused = client.post("/v1/evaluations/upload", files={"file": ("p.md", POLICY)}, data={"request": long})
+    is_a_problem(refused, 413)
+    assert "1000000 bytes" in refused.json()["problem"]
+    assert "in parts named `file`" in refused.json()["fix"]
+    written = {**json.loads(ASKED), "documents": [{"name": "p.md", "text": "word " * 300_000}]}
+    refused = client.post("/v1/evaluations", json=written)
+    is_a_problem(refused, 413)
+    assert "Send at most 1000000 bytes" in refused.json()["fix"]
+    assert "POST /v1/evaluations/upload" in refused.json()["fix"]
 
 
 def test_the_command_of_the_documentation_uploads_a_case(house: House, tmp_path: Path) -> None:

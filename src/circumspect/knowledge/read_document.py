@@ -20,11 +20,14 @@ from typing import Any
 
 from circumspect.confined.processes import ReadingLimits, run_confined
 from circumspect.extras import explain_missing
-from circumspect.knowledge.parse_document import HTML, MARKDOWN, PDF, PLAIN
+from circumspect.knowledge.parse_document import HTML, MARKDOWN, MAX_CHARACTERS, PDF, PLAIN
 from circumspect.knowledge.parsed import DocumentRefused, Parsed
 from circumspect.knowledge.tree import KnowledgeDocument, SectionHeading, TextSpan, grow
 
 MAX_BYTES = 25_000_000
+BOUNDS = f"A file may have {MAX_BYTES / 1e6:g} MB and {MAX_CHARACTERS:,} characters of text."
+_LARGE = 2_000_000
+"""Bytes of a file from which on its size may be why it was refused: then the bounds are told."""
 _PARSER = "circumspect.knowledge.parse_document:parse"
 
 _PACKAGES = {MARKDOWN: ("markdown_it",), HTML: ("selectolax",), PLAIN: (), PDF: ("pdfplumber",)}
@@ -55,14 +58,25 @@ def read_document(
     media_type: str | None = None,
     max_bytes: int = MAX_BYTES,
     limits: ReadingLimits | None = None,
+    bounds: str = BOUNDS,
 ) -> KnowledgeDocument:
-    """The document in `data`. `name` is its id; `media_type` is worth more than the name's ending. Waits for another
-    process: not for an event loop."""
+    """The document in `data`. `name` is its id; `media_type` is worth more than the name's ending; `bounds` says how
+    large it may be, all at once, so that nobody splits it for each of them again. Waits for another process: not for an
+    event loop."""
     if len(data) > max_bytes:
         raise DocumentRefused(
             f"{name} has {len(data) / 1e6:.1f} MB, and {max_bytes / 1e6:g} MB is the limit.",
-            fix="Split it into parts, or raise the limit.",
+            fix=f"Split it into parts. {bounds}",
         )
+    try:
+        return _read(data, name, media_type, limits)
+    except DocumentRefused as problem:
+        if len(data) <= _LARGE:
+            raise
+        raise DocumentRefused(problem.problem, fix=f"{problem.fix} {bounds}".strip()) from None
+
+
+def _read(data: bytes, name: str, media_type: str | None, limits: ReadingLimits | None) -> KnowledgeDocument:
     kind = _kind(data, name, media_type)
     _require_packages(data, kind)
     told = name.encode("utf-8", "replace").decode()

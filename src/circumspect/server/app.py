@@ -20,7 +20,7 @@ from circumspect.server.loop_watch import FollowRequests, RequestsUnderWay, watc
 from circumspect.server.metrics import Metrics
 from circumspect.server.path_prefix import PathPrefix, list_paths, read_prefix, require_free_prefix
 from circumspect.server.quick_routes import QuickRoutes
-from circumspect.server.request_limits import UPLOAD_SECONDS, BodyBounds, BodyLimit
+from circumspect.server.request_limits import BODY_SECONDS, UPLOAD_SECONDS, BodyBounds, BodyLimit
 from circumspect.server.request_log import HeadAsGet, RequestLog
 from circumspect.server.response_headers import ResponseHeaders
 from circumspect.server.responses import KEY, MEANINGS, OPERATOR, SCHEMES
@@ -55,7 +55,7 @@ from circumspect.server.routes import (
 )
 from circumspect.server.scim_format import ERROR_SHAPE
 from circumspect.server.services import Services, open_services
-from circumspect.server.uploads import UPLOAD_PATHS
+from circumspect.server.uploads import UPLOAD_INSTEAD, UPLOAD_PATHS
 
 ROUTERS = (
     conversations.router,
@@ -126,7 +126,9 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
     app.add_middleware(QuickRoutes, routers=ROUTERS)
     app.add_middleware(FollowRequests, under_way=under_way)
     uploads = BodyBounds(configured.max_upload_bytes, UPLOAD_SECONDS, "max_upload_bytes")
-    app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes, larger=dict.fromkeys(UPLOAD_PATHS, uploads))
+    cases = BodyBounds(configured.max_body_bytes, BODY_SECONDS, elsewhere=UPLOAD_INSTEAD)
+    special = {**dict.fromkeys(UPLOAD_PATHS, uploads), "/v1/evaluations": cases}
+    app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes, special=special)
     app.add_middleware(RequestLog, observe=metrics.request, is_closing=is_closing)
     app.add_middleware(HeadAsGet)
     app.add_middleware(KnownHosts, public_url=configured.public_url, allowed=configured.allowed_hosts)

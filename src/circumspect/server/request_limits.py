@@ -178,14 +178,15 @@ class _Verdict:
 
 @dataclass(frozen=True, slots=True)
 class BodyBounds:
-    """How large a body may be, how long it may take, and the setting that says the first."""
+    """How large a body may be, how long it may take, the setting that says the first, and where more may be sent."""
 
     max_bytes: int
     seconds: float
-    setting: str
+    setting: str = "max_body_bytes"
+    elsewhere: str = ""
 
     def refuse_large(self) -> _Verdict:
-        fix = f"Send at most {self.max_bytes} bytes; the operator can raise {self.setting}."
+        fix = f"Send at most {self.max_bytes} bytes; the operator can raise {self.setting}. {self.elsewhere}".rstrip()
         return _Verdict(413, "too_large", "The request is too large.", fix)
 
     def refuse_slow(self) -> _Verdict:
@@ -195,7 +196,7 @@ class BodyBounds:
 
 class BodyLimit:
     """Pure ASGI, so that nothing is read twice or kept. A body that is too large or too slow is answered here (413,
-    408), whatever the application was about to do, and the connection is closed. `larger` are the paths with bounds of
+    408), whatever the application was about to do, and the connection is closed. `special` are the paths with bounds of
     their own."""
 
     def __init__(
@@ -203,16 +204,16 @@ class BodyLimit:
         app: ASGIApp,
         max_bytes: int = 1_000_000,
         seconds: float = BODY_SECONDS,
-        larger: Mapping[str, BodyBounds] | None = None,
+        special: Mapping[str, BodyBounds] | None = None,
     ) -> None:
-        self._app, self._larger = app, larger or {}
-        self._usual = BodyBounds(max_bytes, seconds, "max_body_bytes")
+        self._app, self._special = app, special or {}
+        self._usual = BodyBounds(max_bytes, seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        bounds = self._larger.get(scope.get("path", ""), self._usual)
+        bounds = self._special.get(scope.get("path", ""), self._usual)
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), None)
         # Starlette and uvicorn have refused a length that is no number before it comes here.
         if declared is not None and declared.isdigit() and int(declared) > bounds.max_bytes:

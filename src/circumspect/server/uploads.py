@@ -24,6 +24,8 @@ from circumspect.server.problems import HttpProblem
 
 UPLOAD_PATHS = frozenset({"/v1/admin/documents", "/v1/evaluations/upload", "/documents/upload"})
 """Where files are received: what has a bound of its own, larger than that of other requests."""
+UPLOAD_INSTEAD = "Documents may be larger as files: POST /v1/evaluations/upload."
+"""For whoever writes them into the request of an evaluation."""
 FILE = "file"
 LONGEST_NAME = 200
 _FIELDS = 4
@@ -73,6 +75,10 @@ async def receive_upload(
     try:
         form = await parser.parse()
     except MultiPartException as problem:
+        if problem.message.startswith("Too many files"):
+            raise _too_many(files) from None
+        if problem.message.startswith("Part exceeded"):
+            raise _large_field("A part that is no file", _largest_field(request)) from None
         raise HttpProblem(400, "bad_upload", f"The upload cannot be read: {problem.message}", fix=how) from None
     except ClientDisconnect:
         raise _cut_off() from None
@@ -102,9 +108,7 @@ async def _read_field(
         return name, part
     data = await part.read(most + 1)
     if len(data) > most:
-        raise HttpProblem(
-            413, "too_large", f"The part `{name}` has more than {most} bytes.", fix="Send files in parts named `file`."
-        )
+        raise _large_field(f"The part `{name}`", most)
     try:
         return name, data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -151,7 +155,7 @@ def _check_parts(parts: list[tuple[str, UploadFile | str]], most: int, known: tu
     if not files:
         raise _refuse("There is no part named `file` in the request.", how)
     if len(files) > most:
-        raise _refuse("There are too many files in the request.", f"Send at most {most}.")
+        raise _too_many(most)
     if len({one.name for one in files}) < len(files):
         raise _refuse("Two files have the same name.", "Give each its own name.")
     if any(not one.content.size for one in files):
@@ -165,6 +169,15 @@ def _check_name(name: str) -> str:
     if "/" in name or "\\" in name or name.strip(". ") == "":
         raise _refuse("The file's name is a path.", "Send the name alone: policy.pdf")
     return name
+
+
+def _too_many(most: int) -> HttpProblem:
+    return _refuse("There are too many files in the request.", f"Send at most {most}.")
+
+
+def _large_field(what: str, most: int) -> HttpProblem:
+    fix = "Send documents as files, in parts named `file`; the operator can raise max_body_bytes."
+    return HttpProblem(413, "too_large", f"{what} has more than {most} bytes.", fix=fix)
 
 
 def _foreign(name: str, how: str) -> HttpProblem:

@@ -382,6 +382,13 @@ async def test_documents_are_replaced_removed_or_left_alone(apply, write, librar
     assert len(await library.documents("shop")) == 1
 
 
+async def test_a_document_that_is_too_large_is_refused_with_how_large_it_may_be(apply, write):
+    write("x" * 25_000_001, "large.md")
+    with pytest.raises(TenantFileError, match=r"large\.md has 25\.0 MB, and 25 MB is the limit") as refused:
+        await apply(SMALL + "documents:\n  - large.md\n")
+    assert "Split it into parts. A file may have 25 MB and 5,000,000 characters of text." in str(refused.value)
+
+
 async def test_a_document_that_cannot_be_read_is_refused_at_its_line(apply, write, library, store):
     write("", "empty.md")
     with pytest.raises(TenantFileError, match=r"tenant.yaml:4: empty.md has no text in it"):

@@ -15,7 +15,6 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from circumspect.knowledge.parsed import DocumentRefused
 from circumspect.knowledge.read_document import MAX_BYTES, read_document
 from circumspect.knowledge.search import language_of
 from circumspect.knowledge.tree import KnowledgeDocument
@@ -75,14 +74,9 @@ async def put_document(request: Request, who: AdminPrincipal, tenant: TenantFilt
     if len(data) > MAX_BYTES:
         raise _too_large(f"The file has {len(data) / 1e6:.1f} MB.")
     lanes = services.lanes
-    try:
-        read = await lanes.documents.compute(
-            whose, read_document, data, file.name, media_type=media_type, limits=lanes.limits
-        )
-    except DocumentRefused as problem:
-        if len(data) <= MOST_CHARACTERS:
-            raise
-        raise DocumentRefused(problem.problem, fix=f"{problem.fix} {_LIMITS}".strip()) from None
+    read = await lanes.documents.compute(
+        whose, read_document, data, file.name, media_type=media_type, limits=lanes.limits, bounds=_LIMITS
+    )
     if len(read.text) > MOST_CHARACTERS:
         raise _too_large(f"The document has {len(read.text):,} characters.")
     change = action(services, who.name, "put_document")
