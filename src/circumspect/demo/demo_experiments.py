@@ -61,13 +61,13 @@ class Trials:
         await self.shadowing.idle()
 
     async def close(self, mark: str, by: str, now: datetime) -> None:
-        """From now on nobody's conversation is part of either: a demo should answer everybody alike, and cost nothing
-        that nobody asked for. Whoever wants to see it go on raises a share."""
+        """From now on nobody's conversation is part of either: a demo should answer everybody alike, cost nothing that
+        nobody asked for, and be in the way of nobody's first experiment. Whoever wants to see it go on starts it."""
         await self.shadowing.close()
         await self.experimenting.close()
         await self.resources.close()
         for name in ("careful", "beside"):
-            await _set_share(self.store, f"{mark}{name}", 0.0, by, now)
+            await _stop(self.store, f"{mark}{name}", by, now)
 
 
 async def begin(store: SqlStore, mark: str, by: str, at: datetime) -> Trials:
@@ -126,6 +126,12 @@ async def _set_share(store: SqlStore, id_: str, share: float, by: str, at: datet
     await store.tx(
         conducting.change, frozenset({TENANT}), id_, lambda one: words.set_share(one, share, at.timestamp()), log
     )
+
+
+async def _stop(store: SqlStore, id_: str, by: str, at: datetime) -> None:
+    why = "The conversations of the demo are over."
+    log = conducting.make_log_writer("stop_experiment", by, RandomIds().new("act"), at, {"why": why})
+    await store.tx(conducting.change, frozenset({TENANT}), id_, lambda one: words.stop(one, why, at.timestamp()), log)
 
 
 async def remove(store: SqlStore, mark: str) -> None:

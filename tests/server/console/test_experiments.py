@@ -84,15 +84,14 @@ def test_the_page_says_what_the_api_says(house: ConsoleHouse) -> None:
     with house.visitor("rita") as visitor:
         listed, page = visitor.get("/experiments"), visitor.get("/experiments/demo-careful")
     assert "second opinion more often by conversation" in text(listed)
-    assert "0%" in text(listed)
-    assert "No difference yet careful" in text(listed)
+    assert "Switched back The conversations of the demo are over." in text(listed)
     said = text(page)
     for name, arm in found["results"]["arms"].items():
         calls = arm["metrics"]["calls"]
         assert f"{name} {calls['n']} {calls['mean']:.2f} {calls['low']:.2f} … {calls['high']:.2f}" in said
         assert f"{name}: {calls['mean']:.2f} ({calls['low']:.2f} … {calls['high']:.2f})" in unescape(page.text), "chart"
-    assert found["results"]["next"]["careful"]["why"] == "Guards hold; 0 units seen at 0 %; calls: no difference yet."
-    assert "Guards hold; 0 units seen at 0%; Model calls: no difference yet." in said
+    assert found["state"] == "stopped"
+    assert "No difference yet careful" in said
     assert "you may look as often as you like" in said
     assert "at most 20.0 pp worse than control" in said
     assert "Share set to 50%" in said
@@ -198,6 +197,15 @@ def test_an_empty_page_says_what_to_type(house: ConsoleHouse) -> None:
 
 
 # --- doing ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_demo_is_in_the_way_of_nobodys_first_experiment(house: ConsoleHouse) -> None:
+    root = house.operator("root")
+    for kind in ("ab", "shadow"):
+        first = f"{WHERE}/{created(house, 'shop', name='first', kind=kind)}"
+        started = root.post(f"{first}/start", json={"share": 0.1})
+        assert started.status_code == 200, started.text
+        assert root.post(f"{first}/stop", json={}).status_code == 200
 
 
 def test_an_administrator_widens_and_switches_back_with_two_clicks_each(browsing: Browsing, running: str) -> None:

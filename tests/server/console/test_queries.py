@@ -165,13 +165,13 @@ async def test_versions_are_counted_as_their_uses_are_listed(store: SqlStore) ->
 
 
 async def test_experiments_and_shadows_are_listed_with_what_they_say(store: SqlStore) -> None:
-    (running,) = await store.tx(pages.experiments._read_rows, None, None, NOW.timestamp())
-    assert [(one.kind, one.arm) for one in running.says] == [("yet", "careful")]
+    (tried,) = await store.tx(pages.experiments._read_rows, None, None, NOW.timestamp())
+    assert [(one.kind, one.why) for one in tried.says] == [("stopped", "The conversations of the demo are over.")]
     (beside,) = await store.tx(pages.shadows._read_rows, None, None)
     assert 0 < beside.summary.same < beside.summary.turns
     assert not await store.tx(pages.experiments._read_rows, frozenset({TenantId("shop-he")}), None, NOW.timestamp())
     done = await store.tx(action_log.list_actions, allowed={TenantId("shop")}, subject="demo-careful")
-    assert [row.action for row in done] == ["set_share", "set_share", "start_experiment", "create_experiment"]
+    assert [row.action for row in done] == ["stop_experiment", "set_share", "start_experiment", "create_experiment"]
 
 
 async def test_a_look_changes_when_something_does(store: SqlStore) -> None:
