@@ -68,6 +68,49 @@ def test_a_value_is_a_piece_of_what_was_said(field, said, value):
     assert find_field_value(field, UserMessages((said,))) == value
 
 
+@pytest.mark.parametrize(
+    ("field", "said", "value"),
+    [
+        ("Full name", ['Fill in the name "Dana Levi" and book'], "Dana Levi"),
+        ("Name", ["Book a table", "Dana Levi"], "Dana Levi"),
+        ("Name", ["Book a table", "Dana Levi, 12 May 2027"], "Dana Levi"),
+        ("Name", ["Book a table", "dana levi"], "dana levi"),
+        ("Name", ["Reserve a table. Dana Levi, 12 May 2027"], "Dana Levi"),
+        ("Name", ["Add Dana Levi"], "Dana Levi"),
+        ("Name", ["Send a note from José Martín"], "José Martín"),
+        ("First name", ["Fill in Dana Levi"], "Dana"),
+        ("Last name", ["Fill in Dana Levi"], "Levi"),
+        ("First and last name", ["Fill in Dana Levi"], "Dana Levi"),
+        ("שם מלא", ["קבע תור", "דנה לוי"], "דנה לוי"),
+        ("Имя и фамилия", ["Запиши меня к врачу", "Дана Леви"], "Дана Леви"),
+        ("Имя и фамилия", ["Запиши меня, имя Дана Леви, 12 мая"], "Дана Леви"),
+        # Whether the first word is a name or an order cannot be told, or the name would stand in another case: ask.
+        ("Name", ["Enrol Dana Levi"], None),
+        ("Name", ["Dana Levi wants a table"], None),
+        ("Имя и фамилия", ["Запиши Дану Леви на 12 мая"], None),
+        ("Name", ["Book a table", "yes"], None),
+        ("Name", ["Book a table", "I don't know"], None),
+        ("Name", ["Book a table on May 12"], None),
+    ],
+)
+def test_a_name_is_taken_whole_or_asked_for(field, said, value):
+    assert find_field_value(ElementLine("", "textbox", field), UserMessages(tuple(said))) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "said", "value"),
+    [
+        ("Message", 'Send the message "The lamp is broken, again" from Dana Levi', "The lamp is broken, again"),
+        ("Message *", "Send the message “Hello”", "Hello"),
+        ("City", "Register Dana Levi, city Haifa, phone 050-1234567", "Haifa"),
+        ("Guests", "Book a table for 4 guests", "4"),
+        ("City", "Register Dana Levi, city unknown, phone 050-1234567", None),
+    ],
+)
+def test_a_value_may_stand_right_beside_the_name_of_its_field(field, said, value):
+    assert find_field_value(ElementLine("", "textbox", field), UserMessages((said,))) == value
+
+
 def test_two_dates_go_to_two_fields_in_their_order():
     talk = UserMessages(("from 2026-12-21 to 2026-12-31",))
     start, end = (

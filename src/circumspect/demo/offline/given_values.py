@@ -6,19 +6,32 @@ A value is a piece of what was said, letter by letter. Names of fields are those
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 from circumspect.demo.offline.free_text import address_in, person_in
-from circumspect.demo.offline.lexicon import ParsedText, either, field_pattern, fold_letters, is_stop, lexicons, read
+from circumspect.demo.offline.lexicon import (
+    ParsedText,
+    either,
+    field_pattern,
+    fold_letters,
+    is_stop,
+    lexicons,
+    lexicons_of,
+    mentions,
+    read,
+)
 from circumspect.demo.offline.page_view import ElementLine, find_shared_keys, keys_of
 from circumspect.demo.offline.slot_values import MessageValues, values
 
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{10,30}\b")
 LOCAL_PHONE = re.compile(r"(?<![\w-])\d{3}[- ]\d{4}(?![\w-])")
 _POSTAL = re.compile(r"\b[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b|(?<![\w-])\d{5,7}(?![\w-])")
-_TITLE = re.compile(r"(?:(?<=[^\W\d_] )|(?<=, ))[A-Z][a-z]{2,}\b(?: [A-Z][a-z'’-]+\b){0,3}")
+_SENTENCE_END = re.compile(r"[.!?:\n]")
+_QUOTED = r"[\"“„«](?P<quoted>[^\"“”„«»\n]{1,200})[\"”“»]"
+_LONGEST_NAME = 4
+"""Words."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +62,30 @@ def find_field_value(field: ElementLine, talk: UserMessages, dates_before: int =
         return None
     if field.options:
         return _option(field.options, talk)
-    labelled = re.search(
-        rf"{re.escape(name)}\s*(?:{_linking()}|[=:-])\s*(?P<value>[^,;.\n]{{1,80}})", fold_letters(talk.text)
-    )
-    if labelled:
-        return talk.text[labelled.start("value") : labelled.end("value")].strip()
-    return _find_by_kind(field, name, talk, dates_before)
+    return _find_labelled(name, talk) or _find_by_kind(field, name, talk, dates_before)
 
 
 def is_date(field: ElementLine) -> bool:
     return field.type == "date" or any(
         field_pattern(kind).search(fold_letters(field.name)) for kind in ("birth", "day")
     )
+
+
+def _find_labelled(name: str, talk: UserMessages) -> str | None:
+    """What was said with the name of the field: "the reference is rent May", 'the message "Hello"', "4 guests"."""
+    label, text = re.escape(name.strip(" *:")), fold_letters(talk.text)
+    if not label:
+        return None
+    link = rf"(?:{_linking()}|[=:-])"
+    if hit := re.search(rf"(?<!\w){label}\s*+(?:{link}\s*+)?{_QUOTED}", text):
+        return talk.text[slice(*hit.span("quoted"))].strip()
+    if hit := re.search(rf"{label}\s*{link}\s*(?P<value>[^,;.\n]{{1,80}})", text):
+        return talk.text[slice(*hit.span("value"))].strip()
+    if hit := re.search(rf"(?<!\w){label} (?P<value>[^\W\d_]{{2,40}})(?=[,;.\n]|$)", text):
+        value = talk.text[slice(*hit.span("value"))]
+        return value if value[0].isupper() else None
+    counted = re.search(rf"(?<![\w.,-])(?P<number>\d{{1,9}}) {label}(?!\w)", text)
+    return counted["number"] if counted else None
 
 
 def _find_by_kind(field: ElementLine, name: str, talk: UserMessages, dates_before: int) -> str | None:
@@ -76,7 +101,8 @@ def _find_by_kind(field: ElementLine, name: str, talk: UserMessages, dates_befor
         found = _IBAN.search(talk.text)
         return found[0] if found else None
     if kinds & {"amount", "quantity", "price"} or field.type == "number":
-        return next((one.text for _, heard in talk.readings for one in heard.amounts), None)
+        counted = _code(kinds & {"quantity"}, talk)
+        return counted or next((one.text for _, heard in talk.readings for one in heard.amounts), None)
     if field_pattern("post").search(name):
         found = _POSTAL.search(talk.text)
         return found[0] if found else None
@@ -108,12 +134,15 @@ def _address(talk: UserMessages, *, city: bool) -> str | None:
 
 
 def _find_name_part(name: str, talk: UserMessages) -> str | None:
-    """A field for part of a name takes that part; one name by itself is a first name."""
+    """A field for part of a name takes that part, one for both all of it; one name by itself is a first name."""
     whole = _person(talk)
     parts = whole.split() if whole else []
-    if field_pattern("last").search(name):
+    first, last = (field_pattern(kind).search(name) for kind in ("first", "last"))
+    if first and last:
+        return whole
+    if last:
         return parts[-1] if len(parts) > 1 else _surname(talk)
-    return parts[0] if parts and field_pattern("first").search(name) else whole
+    return parts[0] if parts and first else whole
 
 
 def _surname(talk: UserMessages) -> str | None:
@@ -130,12 +159,64 @@ def _person(talk: UserMessages) -> str | None:
     for utterance, found in talk.readings:
         if named := person_in(utterance, found, bare=False):
             return named
-    # "Add patient Jaswanth": a word with a capital that no list knows, anywhere but at the beginning.
-    for text in talk.messages:
-        for hit in _TITLE.finditer(text):
-            if not read(hit[0]).mentions and not is_stop(fold_letters(hit[0])):
-                return hit[0]
+    for at, (utterance, found) in enumerate(talk.readings):
+        if named := _find_written_name(utterance, found, is_answer=at > 0):
+            return named
+    return next(filter(None, map(_find_bare_name, talk.messages[1:])), None)
+
+
+def _find_bare_name(answer: str) -> str | None:
+    """An answer that is nothing but words that no list knows, up to a comma: where names have no capitals, or bend."""
+    said = read(re.split(r"[,;\n]", answer, maxsplit=1)[0].strip(" ."))
+    unknown = [one for one in said.tokens if not one.text[0].isdigit() and len(one.text) > 1 and not is_stop(one.text)]
+    is_name = 1 <= len(said.tokens) <= _LONGEST_NAME and len(unknown) == len(said.tokens)
+    return said.text if is_name and not said.mentions and not any(map(_orders, said.text.split())) else None
+
+
+def _find_written_name(utterance: ParsedText, found: MessageValues, *, is_answer: bool) -> str | None:
+    """Words with a capital that no list knows, all of them: "Add patient Jaswanth Kumar", 'the name "Dana Levi"'.
+
+    At the beginning of a sentence a capital says nothing, so there it is a name behind an order ("Add Dana Levi"), or
+    where nothing else is said ("Dana Levi, 12 May"); who begins in another way is asked.
+    """
+    text, tokens = utterance.text, utterance.tokens
+    for first, last in _capitalised_runs(utterance, found):
+        begins = first == 0 or bool(_SENTENCE_END.search(text[tokens[first - 1].end : tokens[first].start]))
+        start = first
+        while begins and start <= last and _orders(tokens[start].text):
+            start += 1
+        ends = last + 1 == len(tokens) or any(
+            mark in text[tokens[last].end : tokens[last + 1].start] for mark in ",;.\n"
+        )
+        alone = ends and (is_answer or 0 < first < last)
+        name = text[tokens[start].start : tokens[last].end] if start <= last else ""
+        if not name or (begins and start == first and not alone) or read(name).mentions or is_stop(fold_letters(name)):
+            continue
+        if last - start < _LONGEST_NAME:
+            return name
     return None
+
+
+def _capitalised_runs(utterance: ParsedText, found: MessageValues) -> Iterator[tuple[int, int]]:
+    """First and last token of each run of words with a capital, with nothing but a space between them.
+
+    Only where names do not bend: in Russian "for Dana" is another word than "Dana", and the name has to be asked for.
+    """
+    text, tokens, first = utterance.text, utterance.tokens, -1
+    for at, token in enumerate(tokens):
+        fits = text[token.start].isupper() and not lexicons_of(token.text)[0].forms.endings
+        fits = fits and not any(start <= token.start < end for start, end in found.spans)
+        if first >= 0 and not (fits and text[tokens[at - 1].end : token.start] == " "):
+            yield first, at - 1
+            first = -1
+        if fits and first < 0:
+            first = at
+    if first >= 0:
+        yield first, len(tokens) - 1
+
+
+def _orders(word: str) -> bool:
+    return bool(read(word).mentions) or mentions(word, "orders", lexicons_of(word))
 
 
 def _code(kinds: frozenset[str], talk: UserMessages) -> str | None:
