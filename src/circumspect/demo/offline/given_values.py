@@ -65,6 +65,15 @@ def find_field_value(field: ElementLine, talk: UserMessages, dates_before: int =
     return _find_labelled(name, talk) or _find_by_kind(field, name, talk, dates_before)
 
 
+def is_to_be_filled(fields: Sequence[ElementLine], talk: UserMessages) -> bool:
+    """A form asks for something: a field is required, or is no search and was said or is filled in already."""
+    return any(one.required for one in fields) or any(
+        one.value or find_field_value(one, talk) is not None
+        for one in fields
+        if one.role in ("textbox", "spinbutton") and one.type != "search"
+    )
+
+
 def is_date(field: ElementLine) -> bool:
     return field.type == "date" or any(
         field_pattern(kind).search(fold_letters(field.name)) for kind in ("birth", "day")
@@ -190,9 +199,9 @@ def _find_written_name(utterance: ParsedText, found: MessageValues, *, is_answer
         )
         alone = ends and (is_answer or 0 < first < last)
         name = text[tokens[start].start : tokens[last].end] if start <= last else ""
-        if not name or (begins and start == first and not alone) or read(name).mentions or is_stop(fold_letters(name)):
+        if (begins and start == first and not alone) or any(_is_label_word(word) for word in name.split()):
             continue
-        if last - start < _LONGEST_NAME:
+        if name and not read(name).mentions and not is_stop(fold_letters(name)) and last - start < _LONGEST_NAME:
             return name
     return None
 
@@ -213,6 +222,11 @@ def _capitalised_runs(utterance: ParsedText, found: MessageValues) -> Iterator[t
             first = at
     if first >= 0:
         yield first, len(tokens) - 1
+
+
+def _is_label_word(word: str) -> bool:
+    """A word that buttons and links are named with: "New"."""
+    return any(fold_letters(word) in family for lists in lexicons() for family in lists.pages["families"])
 
 
 def _orders(word: str) -> bool:

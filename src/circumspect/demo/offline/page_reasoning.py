@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from circumspect.demo.offline.given_values import UserMessages, find_field_value, is_date
+from circumspect.demo.offline.given_values import UserMessages, find_field_value, is_date, is_to_be_filled
 from circumspect.demo.offline.lexicon import concepts, either, fold_letters, lexicons, mentions, read, say
 from circumspect.demo.offline.page_task import ReasoningTask
 from circumspect.demo.offline.page_view import (
@@ -159,9 +159,9 @@ def _form_needs(task: ReasoningTask) -> _Needs | None:
     for form in task.screen.forms:
         inside = task.screen.within(form.id)
         fields = [one for one in inside if one.role in TYPED]
-        names = [form.name, *(one.name for one in inside if one.role == "button")]
+        names = [form.name, *(one.name for one in inside if one.role == "button"), *_find_headings(task.screen)]
         names += [option for one in fields for option in one.options]
-        if any(one.required for one in fields) and any(find_shared_keys(keys_of(name), task.keys) for name in names):
+        if is_to_be_filled(fields, task.talk) and any(find_shared_keys(keys_of(name), task.keys) for name in names):
             return _needs_of(fields, task.talk)
     return None
 
@@ -364,5 +364,8 @@ def _best(asked: frozenset[str], sentences: Iterable[str], above: frozenset[str]
 
 
 def _find_heading_keys(screen: Screen) -> frozenset[str]:
-    headings = (one.name for one in screen.elements if one.role == "heading")
-    return frozenset(key for text in (screen.title, *headings) for key in keys_of(text))
+    return frozenset(key for text in (screen.title, *_find_headings(screen)) for key in keys_of(text))
+
+
+def _find_headings(screen: Screen) -> tuple[str, ...]:
+    return tuple(one.name for one in screen.elements if one.role == "heading")

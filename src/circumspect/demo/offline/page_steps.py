@@ -9,14 +9,15 @@ says so, and the user is asked.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from circumspect.demo.offline.drafts import CLEAR, LOST, SURE, WEAK, OfflineProposal
-from circumspect.demo.offline.given_values import find_field_value, is_date
-from circumspect.demo.offline.lexicon import fold_letters, lexicons, lexicons_of, mentions, say
+from circumspect.demo.offline.given_values import find_field_value, is_date, is_to_be_filled
+from circumspect.demo.offline.lexicon import concepts, fold_letters, is_stop, lexicons, lexicons_of, mentions, read, say
+from circumspect.demo.offline.page_messages import find_confirmation
 from circumspect.demo.offline.page_task import PageWish
 from circumspect.demo.offline.page_view import TYPED, ElementLine, find_shared_keys, keys_of
 from circumspect.values import ModelRequest, ToolCall
@@ -24,7 +25,8 @@ from circumspect.values import ModelRequest, ToolCall
 _CLICKED = frozenset(("button", "link", "tab", "menuitem", "menuitemradio", "menuitemcheckbox", "option", "treeitem"))
 _TOGGLED = frozenset(("checkbox", "switch", "radio"))
 _TOLD = frozenset(("alert", "status"))
-_ENOUGH = 0.6
+_FILLING = frozenset(("type", "select"))
+_ENOUGH, _HALF = 0.6, 0.5
 
 
 def is_driving(request: ModelRequest) -> bool:
@@ -36,11 +38,14 @@ def drive(request: ModelRequest) -> OfflineProposal:
     for way in (
         _answer_from_page,
         _choose_item,
+        _report_confirmation,
         _fill_field,
         _report_outcome,
+        _report_refusal,
         _use_named_element,
         _submit_form,
         _navigate,
+        _report_click,
     ):
         if (found := way(case)) is not None:
             return found
@@ -82,7 +87,26 @@ class _Case(PageWish):
 
     @cached_property
     def has_submitted(self) -> bool:
-        return any(call.tool == "submit" and result.get("success") for call, result in self.steps)
+        """A submission worked, and nothing was filled in since: the next step of a form wants to be sent, too."""
+        worked = [call for call, result in self.steps if result.get("success") and call.tool in _FILLING | {"submit"}]
+        return bool(worked) and worked[-1].tool == "submit"
+
+    @cached_property
+    def used_elements(self) -> frozenset[str]:
+        """Elements that were clicked or filled in, and it worked."""
+        return frozenset(str(call.arguments.get("element")) for call, result in self.steps if result.get("success"))
+
+    @cached_property
+    def last_click(self) -> ToolCall | None:
+        """The newest action, where it is a click that worked and opened nothing to choose from."""
+        call, result = self.steps[-1] if self.steps else (None, {})
+        done = call is not None and call.tool in ("click", "submit") and result.get("success")
+        return call if done and not result.get("choices") else None
+
+    @cached_property
+    def use_keys(self) -> frozenset[str]:
+        """What only says how a thing is to be used: "open", "click"."""
+        return frozenset(key for word in self.task.split() if _tells_to(word, "uses") for key in keys_of(word))
 
     @cached_property
     def denied_elements(self) -> frozenset[str]:
@@ -122,16 +146,36 @@ def _choose_item(case: _Case) -> OfflineProposal | None:
     dialogs = {one.id for one in items if one.role in ("dialog", "alertdialog")}
     if dialogs:
         inside = [one for one in case.screen.elements if one.inside in dialogs and one.role in _CLICKED]
-        best = _best(case, inside)
+        best = None if _fields(case) else _best(case, inside)
         return _click(case, best) if best else None
-    wanted = [one for one in items if _is_wanted_option(case, one)]
-    best = wanted[0] if len(wanted) == 1 else _best(case, items)
-    if best:
-        return _click(case, best)
+    if any(one.role in TYPED for one in items) and _fields(case):
+        return None  # a form to be filled in, not a list to choose from
     call, result = case.steps[-1]
-    if _tells_to(case.task, "uses") and _says(case.task, str(call.arguments.get("name", ""))):
+    opener = keys_of(str(call.arguments.get("name", "")))
+    if best := _find_wanted_item(case, items, opener):
+        return _click(case, best)
+    left = keys_of(case.task) - opener - case.use_keys
+    if _tells_to(case.task, "uses") and all(_tells_to(word, "popups") for word in _telling_words(case, left)):
         return _finish(case, str(result.get("happened", "")))  # to open it was all that was asked for
     return _act(case, "press", {"key": "Escape"}, "Escape") if items else None
+
+
+def _find_wanted_item(case: _Case, items: Sequence[ElementLine], opener: frozenset[str]) -> ElementLine | None:
+    """What the task says of the thing that was opened is said already, and so is how: in "Open the File menu" nothing
+    speaks for "Open file". What is left of an item's name has to be asked for."""
+    usable = [one for one in items if not one.disabled and one.id not in case.denied_elements]
+    chosen = [one for one in usable if _is_wanted_option(case, one)]
+    if len(chosen) == 1:
+        return chosen[0]
+    asked = keys_of(case.task)
+    spent = opener | case.use_keys
+    telling = [one for one in usable if keys_of(one.name) == asked or keys_of(one.name) - spent]
+    said = [one for one in telling if keys_of(one.name) == asked or _says(case.task, one.name)]
+    if said:
+        return max(said, key=lambda one: len(one.name))
+    scored = [(_share(keys_of(one.name) - spent, case.keys - spent), -at, one) for at, one in enumerate(telling)]
+    best = max(scored, default=None, key=lambda item: item[:2])
+    return best[2] if best and best[0] >= _HALF else None
 
 
 def _fill_field(case: _Case) -> OfflineProposal | None:
@@ -149,13 +193,28 @@ def _fill_field(case: _Case) -> OfflineProposal | None:
     return None
 
 
-def _report_outcome(case: _Case) -> OfflineProposal | None:
-    """What was sent has arrived: the page says so."""
-    if not case.has_submitted:
+def _report_confirmation(case: _Case) -> OfflineProposal | None:
+    """The page says that what was sent has worked, or says so since the last click."""
+    confirmation = find_confirmation(case.screen)
+    if not confirmation or _fields(case, by_its_own_name=True):
         return None
-    told = [one.name for one in case.screen.elements if one.role in _TOLD and one.name]
-    headings = [one.name for one in case.screen.elements if one.role == "heading" and one.name]
-    return _finish(case, *(told[:1] or headings[:1] or [case.screen.title]))
+    is_new = case.last_click is not None and confirmation[:60] in str(case.steps[-1][1].get("happened", ""))
+    return _finish(case, confirmation) if case.has_submitted or is_new else None
+
+
+def _report_outcome(case: _Case) -> OfflineProposal | None:
+    """What was sent has arrived: the page is another one, and wants nothing more for the task."""
+    if not case.has_submitted or any(one.required for one in _untouched_fields(case)):
+        return None
+    return _finish(case, _describe_outcome(case))
+
+
+def _report_refusal(case: _Case) -> OfflineProposal | None:
+    """The page did not take what was sent: what it says about that, and the user says how to go on."""
+    call, result = case.steps[-1] if case.steps else (None, {})
+    if call is None or call.tool != "submit" or not result.get("error"):
+        return None
+    return OfflineProposal(say(case.request.language, "page_refused", told=str(result["error"])), LOST)
 
 
 def _use_named_element(case: _Case) -> OfflineProposal | None:
@@ -169,19 +228,21 @@ def _use_named_element(case: _Case) -> OfflineProposal | None:
         one for one in things if case.score_name(one) >= 1 and find_shared_keys(wanted, keys_of(one.name))
     ]
     named = [one for one in named if one.id not in case.denied_elements]
-    if not named:
-        return None
-    best = max(named, key=lambda one: (len(one.name), one.role == "button"))
-    clicked = [result for call, result in case.steps if call.arguments.get("element") == best.id]
-    if clicked:
-        return _finish(case, str(clicked[-1].get("happened", ""))) if clicked[-1].get("success") else None
-    return _click(case, best)
+    tried = {str(call.arguments.get("element")) for call, _ in case.steps}
+    left = [one for one in named if one.id not in tried]
+    if left:
+        return _click(
+            case, max(left, key=lambda one: (-_place_of(case.task, one.name), len(one.name), _is_button(one)))
+        )
+    if named and case.last_click and case.last_click.arguments.get("element") in {one.id for one in named}:
+        return _finish(case, str(case.steps[-1][1].get("happened", "")))
+    return None
 
 
 def _submit_form(case: _Case) -> OfflineProposal | None:
     """Everything that was said is filled in: the button of the form."""
     fields = _fields(case)
-    if not fields or case.has_submitted:
+    if not fields or (case.has_submitted and not any(one.required for one in _untouched_fields(case))):
         return None
     around = {one.inside for one in fields}
     buttons = [one for one in case.screen.elements if one.role == "button" and one.inside in around]
@@ -197,21 +258,58 @@ def _navigate(case: _Case) -> OfflineProposal | None:
     return _click(case, best) if best else None
 
 
+def _report_click(case: _Case) -> OfflineProposal | None:
+    """Nothing is left to do, and the click that worked was what the task asks for."""
+    click = case.last_click
+    if click is None:
+        return None
+    names = [str(call.arguments.get("name", "")) for call, result in case.steps if result.get("success")]
+    confirmation = find_confirmation(case.screen)
+    if confirmation and find_shared_keys(keys_of(confirmation), case.keys):
+        return _finish(case, confirmation)
+    wanted = frozenset(key for key in keys_of(case.task) if key[0] != "#")
+    known = concepts()
+    changes = read(case.task).has(*known.write, *known.destructive)
+    if changes or _share(wanted, keys_of(" ".join(names))) < _ENOUGH or not keys_of(names[-1]) & case.keys:
+        return None
+    return _finish(case, _describe_outcome(case))
+
+
 # --- what the page has ------------------------------------------------------------------------------------------------
 
 
-def _fields(case: _Case) -> list[ElementLine]:
-    """The fields of the form that the task is about. A form for searching is about no task that changes something."""
+def _fields(case: _Case, *, by_its_own_name: bool = False) -> list[ElementLine]:
+    """The fields of the form that the task is about. A form for searching is about no task that changes something.
+
+    What a form is about stands on it and on its button, and above it in the page's title and headings.
+    """
     screen, wanted = case.screen, keys_of(case.task)
+    above = () if by_its_own_name else (screen.title, *(one.name for one in screen.elements if one.role == "heading"))
     for form in screen.forms:
         inside = screen.within(form.id)
         fields = [one for one in inside if one.role in TYPED and one.type != "password"]
-        names = [form.name, screen.title, *(one.name for one in inside if one.role == "button")]
-        names += [one.name for one in screen.elements if one.role == "heading"]
-        required = any(one.required for one in fields)
-        if fields and required and any(find_shared_keys(keys_of(name), wanted) for name in names):
+        names = [form.name, *(one.name for one in inside if one.role == "button"), *above]
+        if is_to_be_filled(fields, case.talk) and any(find_shared_keys(keys_of(name), wanted) for name in names):
             return fields
     return []
+
+
+def _untouched_fields(case: _Case) -> list[ElementLine]:
+    """Those that are empty and were never filled in: a form that comes back empty was sent."""
+    return [one for one in _fields(case) if not one.value and not one.disabled and one.id not in case.used_elements]
+
+
+def _describe_outcome(case: _Case) -> str:
+    """What the page says to whoever has acted on it; on another page its heading, on the same one what happened."""
+    told = next((one.name for one in case.screen.elements if one.role in _TOLD and one.name), "")
+    call, result = case.steps[-1]
+    if told or _place(str(call.arguments.get("on", ""))) == _place(case.screen.url):
+        return told or str(result.get("happened", ""))
+    return next((one.name for one in case.screen.elements if one.role == "heading" and one.name), case.screen.title)
+
+
+def _is_button(element: ElementLine) -> bool:
+    return element.role == "button"
 
 
 def _best(case: _Case, things: Iterable[ElementLine], at_least: float = 0.3) -> ElementLine | None:
@@ -231,9 +329,15 @@ def _is_wanted_option(case: _Case, item: ElementLine) -> bool:
 
 
 def _says(text: str, name: str) -> bool:
+    return _place_of(text, name) < len(text)
+
+
+def _place_of(text: str, name: str) -> int:
+    """How many words come before the name, word for word; as many as the text has letters where it is not said."""
     words, sought = fold_letters(text).split(), fold_letters(name).split()
     plain = [word.strip(".,:;!?\"'“”«»()") for word in words]
-    return bool(sought) and any(plain[at : at + len(sought)] == sought for at in range(len(plain)))
+    found = (at for at in range(len(plain)) if sought and plain[at : at + len(sought)] == sought)
+    return next(found, len(text))
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -268,6 +372,15 @@ def _widen_keys(keys: frozenset[str], text: str) -> frozenset[str]:
     words = {word.strip(".,:;!?") for word in fold_letters(text).split()}
     more = [word for family in families if words & set(family) for word in family]
     return keys | keys_of(" ".join(more)) if more else keys
+
+
+def _telling_words(case: _Case, keys: frozenset[str]) -> list[str]:
+    """The words of the task that these keys come from."""
+    return [word for word in case.task.split() if keys_of(word) & keys and not is_stop(fold_letters(word))]
+
+
+def _share(part: frozenset[str], whole: frozenset[str]) -> float:
+    return len(find_shared_keys(part, whole)) / len(part) if part else 0.0
 
 
 def _place(url: str) -> str:
