@@ -61,7 +61,11 @@ async def test_the_other_order_goes_back_to_the_model(gate: Gate) -> None:
         (("בטל בבקשה את הזמנה A-771",), "cancel_order", {"order_id": "B-812"}),
         (("Отмените, пожалуйста, заказ A-771",), "cancel_order", {"order_id": "B-812"}),
         (("Bitte storniere die Bestellung A-771",), "cancel_order", {"order_id": "B-812"}),
-        (("Change the address of A-771 to Mill Lane 5",), "update_order", {"order_id": "B-812"}),
+        (
+            ("Change the address of A-771 to Mill Lane 5",),
+            "update_order",
+            {"order_id": "B-812", "address": "Mill Lane 5"},
+        ),
         (("cancel A-771 please", "Your e-mail?", "dana@example.com"), "cancel_order", {"order_id": "B-812"}),
         (("cancel A-771 please", "Shall I cancel A-771?", "yes"), "cancel_order", {"order_id": "B-812"}),
         (("What does B-812 cost, and cancel A-771",), "cancel_order", {"order_id": "B-812"}),
@@ -140,3 +144,43 @@ async def test_strangers_lists_prove_nothing(open_gate: Callable[..., Gate], clo
     policy = POLICY.replace("list_orders: {effect: read}", "list_orders: {effect: read, open_world: true}")
     ruling = await rule(open_gate(policy=policy, clock=clock), listed("cancel A-771"), "cancel_order", order_id="B-812")
     assert "The user named" not in ruling.tell_model
+
+
+@pytest.mark.parametrize(
+    ("result", "words", "tool", "arguments"),
+    [
+        ("Open: TCK-1042 (printer jams), TCK-1043 (no network).", "cancel order TCK-1043", "cancel_order", "TCK-1042"),
+        ([{"order": "55102"}, {"order": "55120"}], "cancel order 55120, it is broken", "cancel_order", "55102"),
+    ],
+)
+async def test_ids_in_texts_and_under_the_name_of_the_thing(
+    gate: Gate, result: Any, words: str, tool: str, arguments: str
+) -> None:
+    ruling = await rule(gate, listed(words, result=result), tool, order=arguments)
+    assert (ruling.verdict, ruling.reason_codes[0]) == ("deny", ReasonCode.CONFLICTS_WITH_CONFIRMED)
+
+
+async def test_what_the_assistant_says_before_it_acts_is_no_answer_of_the_user(gate: Gate) -> None:
+    talk = listed("When does B-812 come? And please cancel A-771.").agent("B-812 comes on Friday. I cancel A-771 now.")
+    ruling = await rule(gate, talk, "cancel_order", order_id="B-812")
+    assert (ruling.verdict, ruling.reason_codes[0]) == ("deny", ReasonCode.CONFLICTS_WITH_CONFIRMED)
+
+
+async def test_a_row_that_is_named_by_its_ends_is_all_of_it(gate: Gate) -> None:
+    talk = listed(
+        "delete report-101 through report-104", result=["report-101", "report-103", "report-104", "report-110"]
+    )
+    assert (await rule(gate, talk, "delete_file", file_id="report-103")).allowed
+    assert (await rule(gate, talk, "delete_file", file_id="report-110")).verdict == "deny"
+
+
+async def test_the_order_that_replaces_the_named_one_may_be_meant(gate: Gate) -> None:
+    talk = Talk("Cancel order 500121")
+    talk.add(talk.call("list_orders", order_id="500121"), {"order_id": "500121", "replaced_by": "500188"})
+    talk.add(talk.call("list_orders"), [{"order_id": "500121"}, {"order_id": "500188"}])
+    assert (await rule(gate, talk, "cancel_order", order_id="500188")).allowed
+
+
+async def test_who_corrects_themselves_in_one_breath_named_nothing_for_good(gate: Gate) -> None:
+    talk = listed("תבטל את ההזמנה A-771... רגע לא, טעיתי, התכוונתי לכיסא")
+    assert "The user named" not in (await rule(gate, talk, "cancel_order", order_id="B-812")).tell_model

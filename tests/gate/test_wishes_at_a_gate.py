@@ -223,3 +223,31 @@ async def test_a_no_stays_a_no_though_the_model_insists(gate: Gate) -> None:
     for _ in range(3):
         again = await gate.rule(talk.call("cancel_order", order_id="123"), messages=talk.messages)
         assert (again.verdict, again.reason_codes) == ("deny", (ReasonCode.DENIED_BY_USER,))
+
+
+@pytest.mark.parametrize(
+    "question", ["Shall I delete draft A-771?", "Are you sure? I would delete A-771 now.", "Sure?"]
+)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "let me think",
+        "I need to ask my wife first",
+        "I'm not sure",
+        "maybe later",
+        "no",
+        "תני לי לחשוב",
+        "дайте подумать",
+    ],
+)
+async def test_asked_whether_to_go_ahead_only_a_yes_is_one(gate: Gate, question: str, answer: str) -> None:
+    talk = Talk("Delete draft A-771 please").agent(question).user(answer)
+    ruling = await gate.rule(talk.call("delete_draft", draft_id="A-771"), messages=talk.messages)
+    assert (ruling.verdict, ReasonCode.WISH_TAKEN_BACK in ruling.reason_codes) == ("ask", True)
+
+
+@pytest.mark.parametrize("answer", ["yes", "ok", "Yes please, go ahead", "delete it", "כן", "да, удаляйте"])
+async def test_a_yes_or_the_order_again_is_one(gate: Gate, answer: str) -> None:
+    talk = Talk("Delete draft A-771 please").agent("Shall I delete draft A-771?").user(answer)
+    ruling = await gate.rule(talk.call("delete_draft", draft_id="A-771"), messages=talk.messages)
+    assert ReasonCode.WISH_TAKEN_BACK not in ruling.reason_codes

@@ -4,50 +4,52 @@ In come what was said, a call and where values come from; out comes what contrad
 to come together: the user's newest order for what the tool does names an id, the call has another one instead, and the
 two are records of one kind, because one field of a result, or the user in a question, has both.
 
-What may surprise: this errs towards seeing nothing. Once the user has stated the id in the call, or the assistant has
-put it to them, or they have said what is no plain answer, it may be the one that is meant.
+What may surprise: this errs towards seeing nothing. Once the user has stated the id in the call, or answered where the
+assistant spoke of it, or said what is no plain answer, it may be the one that is meant.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cache
 
 from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, packs
 from circumspect.language.sentences import split_sentences
-from circumspect.language.wanted import WantedAct, find_mentions, find_moods, is_question
+from circumspect.language.wanted import WantedAct, find_mentions, find_moods, is_question, takes_back
 from circumspect.language.written_values import find_word
 from circumspect.language.yes_no import classify
-from circumspect.policy.grounding.actions import actions_of
-from circumspect.policy.grounding.described_records import record_ids, strip_markdown
+from circumspect.policy.grounding.actions import actions_of, objects_of
+from circumspect.policy.grounding.described_records import strip_markdown
 from circumspect.policy.grounding.fields import IndexedResult
-from circumspect.policy.grounding.tracing import OriginLedger, values
+from circumspect.policy.grounding.tracing import OriginLedger, kind_of, values
 from circumspect.policy.understanding.open_wishes import acts_of
-from circumspect.values import ToolCall, Utterance
+from circumspect.values import PastCall, ToolCall, Utterance
 
 _WORD = re.compile(r"[#№\w@.+/-]+")
 _ADDRESS_OR_FILE = re.compile(r"[\w.+-]+@[\w.-]+|[\w./-]+\.[a-zA-Z]\w{1,4}")
 _GIVES_ANOTHER: Set[WantedAct] = frozenset(("change", "exchange"))
-"""They may come with the id of what is wanted instead, which nobody named."""
 _LAST = 100
 """So many of the last messages are looked at: an order from further back has had its answer."""
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 
 
 def find_named_instead(talk: Sequence[Utterance], call: ToolCall, ledger: OriginLedger) -> str:
-    """The id that the user named where the call has another one, and that one; "" where it is not certain."""
+    """Which id the user named and which one the call has instead; "" where it is not certain."""
     records, talk = _list_records(call), talk[-_LAST:]
     if not records or not (order := _find_order(talk, call.tool)):
         return ""
     at, clauses = order
+    if takes_back(talk[at].text):  # "cancel A-771, no, I meant the one to Berlin"
+        return ""
     carried = {_key_of(str(one)) for _, _, one in values(call.arguments)}
     named = {key: one for key, one in _find_ids(clauses).items() if key not in carried}
     for value in records if named and not _points_on().search(fold(clauses)) else ():
-        if _may_be_meant(value, talk, at, call.tool):
+        key = _key_of(value)
+        if _is_between(key, named) or _may_be_meant(value, talk, at, call.tool):
             continue
-        other = next((named[one] for one in named if _are_of_one_kind(ledger, _key_of(value), one)), "")
+        other = next((named[one] for one in named if _are_of_one_kind(ledger, key, one)), "")
         if other:
             return f"The user named '{other}', not '{value}'."
     return ""
@@ -55,11 +57,17 @@ def find_named_instead(talk: Sequence[Utterance], call: ToolCall, ledger: Origin
 
 def _list_records(call: ToolCall) -> list[str]:
     """The ids in the call that each say which record it is done to."""
-    found = [value for _, value in record_ids(call.arguments)]
+    nouns = objects_of(call.tool)
+    found = {
+        name: str(value)
+        for name, value in call.arguments.items()
+        if kind_of(name, value, {}) == "id" or (isinstance(value, str) and value.isdigit() and name in nouns)
+    }
     if _GIVES_ANOTHER & acts_of(call.tool):
-        return found if len(found) == 1 else []
-    texts = (one for one in call.arguments.values() if isinstance(one, str) and one not in found)
-    return [*found, *(one for one in texts if _ADDRESS_OR_FILE.fullmatch(one))]
+        # With nothing beside it to say what changes, it is what is wanted instead, which nobody named.
+        return [*found.values()] if len(found) == 1 < len(call.arguments) else []
+    texts = (one for name, one in call.arguments.items() if isinstance(one, str) and name not in found)
+    return [*found.values(), *(one for one in texts if _ADDRESS_OR_FILE.fullmatch(one))]
 
 
 def _find_order(talk: Sequence[Utterance], tool: str) -> tuple[int, str] | None:
@@ -100,10 +108,17 @@ def _points_on() -> re.Pattern[str]:
     return compile_words(line for one in packs() for line in (one.requests.whole, one.requests.others))
 
 
+def _is_between(value: str, named: Iterable[str]) -> bool:
+    """Of a row that was named by its ends: "snap-101 through snap-104"."""
+    alike = [one for one in named if _build(one) == _build(value)]
+    return len(alike) > 1 and min(alike) < value < max(alike)
+
+
 def _may_be_meant(value: str, talk: Sequence[Utterance], at: int, tool: str) -> bool:
-    """The user stated the id at any time, or the assistant put it to them since the order at `at`; or what they said
-    since may point at it."""
-    if any(one.speaker == "assistant" and _is_said(value, strip_markdown(one.text)) for one in talk[at:]):
+    """The user stated the id at any time, or spoke after the assistant had put it to them, the order being at `at`; or
+    what they said since may point at it."""
+    last = max(number for number, one in enumerate(talk) if one.speaker == "user")
+    if any(one.speaker == "assistant" and _is_said(value, strip_markdown(one.text)) for one in talk[at:last]):
         return True
     if any(one.speaker == "user" and _is_stated(value, strip_markdown(one.text)) for one in talk):
         return True
@@ -120,21 +135,34 @@ def _is_plain(text: str, tool: str) -> bool:
 
 
 def _are_of_one_kind(ledger: OriginLedger, value: str, other: str) -> bool:
-    if _build(value) == _build(other) and _is_said(value, ledger.user_text):
+    alike = _build(value) == _build(other)
+    results = [
+        (event, one)
+        for event, one in reversed(ledger.results)
+        if event.ok and event.trusted and one.holds(value) and one.holds(other)
+    ]
+    if any(_leads_to(event, result, value, other) for event, result in results):
+        return False
+    if alike and _is_said(value, ledger.user_text):
         return True
-    return any(
-        event.ok and event.trusted and result.holds(value) and result.holds(other) and _has_both(result, value, other)
-        for event, result in reversed(ledger.results)
-    )
+    return any(_has_both(result, value, other, alike) for _, result in results)
 
 
 def _build(value: str) -> str:
     return _LETTERS.sub("a", _DIGITS.sub("0", value))
 
 
-def _has_both(result: IndexedResult, value: str, other: str) -> bool:
-    """In one field of several records, in one list, or as keys to records of one mapping."""
+def _leads_to(event: PastCall, result: IndexedResult, value: str, other: str) -> bool:
+    """What was looked up by the one id names the other: the order that replaces it."""
+    asked = {_key_of(str(one)) for _, _, one in values(event.call.arguments)}
+    return other in asked and any(_key_of(text) == value for _, text in result.leaves)
+
+
+def _has_both(result: IndexedResult, value: str, other: str, alike: bool) -> bool:
+    """In one field of several records, in one list, as keys to records of one mapping, or in a text that lists them."""
     fields = {path for path, text in result.leaves if _key_of(text) == value}
     if any(path in fields and _key_of(text) == other for path, text in result.leaves):
+        return True
+    if alike and any(_is_said(value, text) and _is_said(other, text) for text in result.prose):
         return True
     return any({value, other} <= {_key_of(key) for key in records} for records in result.choices.values())

@@ -36,6 +36,8 @@ WishStanding = Literal["wished", "asked", "taken back", "unknown"]
 _NO_ORDER: frozenset[Mood] = frozenset(("asked", "supposed"))
 _GRAVE: frozenset[ToolAction] = frozenset(("delete", "pay"))
 """What nobody does for a user who did not speak of it. What else changes something may follow from what they said."""
+_BARE = 6
+"""A question of no more words asks about what was spoken of before: "Are you quite sure?"."""
 _LAST = 50
 """So many of the user's last messages are looked at."""
 
@@ -123,7 +125,7 @@ class _Hearing:
             return "unknown"  # whoever goes on after a question says more than that
         if before == "taken back" and self._is_agreed(text, offered):
             return "wished"
-        return before
+        return "taken back" if before == "wished" and self._is_left_open(text, offered) else before
 
     def _find_moods(self, text: str) -> Set[Mood]:
         moods = {one.mood for one in find_mentions(text) if one.act in self._acts}
@@ -139,6 +141,12 @@ class _Hearing:
         if offered and asks(offered) and not _speaks_of(offered, self._tool):
             return False
         return classify(text, values={self._tool}) == "confirm" or (asks_to_confirm(offered) and consent(text) == "yes")
+
+    def _is_left_open(self, text: str, offered: str) -> bool:
+        """Asked whether to go ahead, they said something else than yes: "let me think"."""
+        if not asks_to_confirm(offered) or not (_speaks_of(offered, self._tool) or len(offered.split()) <= _BARE):
+            return False
+        return consent(text) != "yes"
 
     def _is_refused(self, text: str, offered: str) -> bool:
         """A no, said to a question about the call or to nothing else that was asked."""

@@ -357,7 +357,7 @@ class Chromium:
         await handle.click()
         return ""
 
-    async def _go(self, url: str) -> str:
+    async def _go(self, url: str, again: bool = True) -> str:
         """Open an address; the sentence says why that failed."""
         from playwright.async_api import Error
         from playwright.async_api import TimeoutError as TooSlow
@@ -367,6 +367,8 @@ class Chromium:
         except TooSlow:
             return f"{strip_secrets(url)} did not answer within {_LOADING // 1000} seconds."
         except Error as failure:
+            if again and "chrome-error://" in str(failure):  # the page of an address that failed before came late
+                return await self._go(url, again=False)
             return not_opened(url, failure)
         return ""
 
