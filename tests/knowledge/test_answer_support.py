@@ -57,6 +57,83 @@ def test_what_is_about_something_else_is_not_said(question: str, answer: str) ->
     assert not is_said(question, answer)
 
 
+VET = {1: """Practice
+
+A consultation costs 42 euros for dogs and 28 euros for rabbits. A house call within the town is 35 euros on top.
+The branch in Harbour Road is open on Tuesdays from 14:00 to 19:00. The practice is led by Ruth Calder.
+A group class of two hours costs 38 euros, a private class 65 euros an hour. A lost collar costs 4 euros.
+Stitches are taken out after 10 to 12 days. We give 10 % off to members. Chicks hatch at 8:30 on Sunday.
+The contract can be ended with four weeks' notice. Dogs may be neutered from nine months on."""}  # fmt: skip
+HOTEL_RU = {1: "Гостиница\n\nСутки в гостинице для кошек стоят 14 евро. Завтрак проходит по средам в 8:30."}
+CLINIC_HE = {1: "חיסונים\n\nחיסון כלבת לכלב עולה 24 אירו. קורס אילוף נמשך שישה שבועות."}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "sources"),
+    [
+        # Nobody is named, and nothing is said of working there.
+        ("Who works at the branch in Harbour Road?", "The branch in Harbour Road is open on Tuesdays from 14:00 to 19:00. [1]", VET),
+        ("מי מלמד בקורס אילוף?", "קורס אילוף נמשך שישה שבועות. [1]", CLINIC_HE),
+        # Within is not outside.
+        ("How much is a house call outside the town?", "A house call within the town is 35 euros on top. [1]", VET),
+        # The hours of a week are no day in the past.
+        ("When was the branch in Harbour Road opened?", "The branch in Harbour Road is open on Tuesdays from 14:00 to 19:00. [1]", VET),
+        # The two hours are those of the group.
+        ("How long does a private class take?", "A group class of two hours costs 38 euros, a private class 65 euros an hour. [1]", VET),
+        # What stands last is what a yes or no is wanted for.
+        ("Does Ruth Calder lead riding?", "The practice is led by Ruth Calder. [1]", VET),
+        # When it takes place is not when it ends.
+        ("Во сколько заканчивается завтрак?", "Завтрак проходит по средам в 8:30. [1]", HOTEL_RU),
+        # A condition that nothing is said of.
+        ("What does a consultation cost if I cancel?", "A consultation costs 42 euros for dogs and 28 euros for rabbits. [1]", VET),
+        # Without an article a noun is a thing all the same.
+        ("Сколько стоят сутки в гостинице для попугая?", "Сутки в гостинице для кошек стоят 14 евро. [1]", HOTEL_RU),
+        ("כמה עולה חיסון כלבת לחתול?", "חיסון כלבת לכלב עולה 24 אירו. [1]", CLINIC_HE),
+    ],
+)  # fmt: skip
+def test_a_true_sentence_about_a_neighbour_of_what_was_asked_is_not_said(question, answer, sources) -> None:
+    assert not is_said(question, answer, sources)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "sources"),
+    [
+        ("Who leads the practice?", "The practice is led by Ruth Calder. [1]", VET),
+        ("When are the stitches taken out?", "Stitches are taken out after 10 to 12 days. [1]", VET),
+        ("What discount do members get?", "We give 10 % off to members. [1]", VET),
+        ("Which notice period does the contract have before it ends?", "The contract can be ended with four weeks' notice. [1]", VET),
+        ("Hello! Could you please tell me how much a house call within the town is?", "A house call within the town is 35 euros on top. [1]", VET),
+        ("How much is it if I lose the collar?", "A lost collar costs 4 euros. [1]", VET),
+        ("How much is a private class?", "A group class of two hours costs 38 euros, a private class 65 euros an hour. [1]", VET),
+        ("What is the minimum age for neutering dogs?", "Dogs may be neutered from nine months on. [1]", VET),
+        ("Does Ruth Calder lead the practice?", "The practice is led by Ruth Calder. [1]", VET),
+        ("По каким дням проходит завтрак?", "Завтрак проходит по средам в 8:30. [1]", HOTEL_RU),
+        ("Сколько стоят сутки в гостинице для кошки?", "Сутки в гостинице для кошек стоят 14 евро. [1]", HOTEL_RU),
+    ],
+)  # fmt: skip
+def test_the_word_for_what_is_asked_need_not_be_in_the_answer(question, answer, sources) -> None:
+    assert is_said(question, answer, sources)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "right"),
+    [
+        ("Until when can I apply?", "Apply by Friday, 12 June.", True),
+        ("What is the deadline for applying?", "The deadline for applying to it is 12 June.", True),
+        ("Until when can I apply?", "Applying begins on 12 June.", False),
+        ("When does the class end?", "The class begins at 9:30.", False),
+        ("When does the class end?", "The class takes place from 9:30 to 11:00.", True),
+    ],
+)
+def test_when_something_ends_is_answered_by_its_end(question, answer, right) -> None:
+    assert is_said(question, f"{answer} [1]", {1: f"Class\n\n{answer}"}) == right
+
+
+def test_until_when_is_no_condition() -> None:
+    assert not read_question("Until when can I buy meals?").required
+    assert read_question("What do I pay when I cancel?").required == {"cancel"}
+
+
 def test_passages_of_another_language_beside_it_excuse_no_answer() -> None:
     """A pool was asked for; "and how much" is written together in Hebrew."""
     assert is_said("כמה עולה חדר זוגי?", "חדר זוגי עולה 120 אירו ללילה. [1]", TWO_LANGUAGES)

@@ -21,22 +21,25 @@ from circumspect.knowledge.answer_terms import (
     asks_amount,
     asks_share,
     is_among,
+    is_opposed,
     list_cases,
     list_deeds,
-    list_named_things,
     list_parts_of_the_day,
     list_question_terms,
     list_terms,
+    list_unnamed_things,
     read_words,
     share,
 )
-from circumspect.knowledge.asked_question import AskedQuestion, goes_on, read_question
+from circumspect.knowledge.answering import list_roles, read_end, score_clause, speaks_of_end
+from circumspect.knowledge.asked_question import AskedQuestion, goes_on, list_asking_terms, read_question
 from circumspect.knowledge.conflicts import is_tied, list_differing_terms, list_rates
 from circumspect.knowledge.passages import sentences
+from circumspect.knowledge.person_names import list_person_names
 from circumspect.knowledge.rates import list_asked_times, read_time
 from circumspect.knowledge.stated_facts import list_facts
 from circumspect.knowledge.stated_values import StatedValue, is_same_value, values
-from circumspect.knowledge.terms import stem_word
+from circumspect.knowledge.terms import stem_word, telling_words, words
 from circumspect.language.detection import find_language
 from circumspect.language.folding import fold
 from circumspect.language.pack import join_words, packs
@@ -65,6 +68,8 @@ _PAIR = 2
 """So few words of a question are what and of what: "diesel at the marina" is no berth at the marina."""
 _UNSAID = 0.4
 """Share of the question's words that need not."""
+_SAME_VERB = 3
+"""Letters that a verb keeps: "lose" and "lost"."""
 _HEADING = 7
 """A line of so many words, without a full stop or a figure, is one."""
 _MEASURED = frozenset(
@@ -213,11 +218,13 @@ def _find_unfounded(stated: list[str], at_hand: AtHand) -> tuple[str, ...]:
     ground = "\n".join((*at_hand.sources.values(), at_hand.known))
     if not at_hand.looked_up or not stated:
         return ()
-    asked = list_question_terms(at_hand.asked)
+    asked = _list_asked(at_hand.asked)
     # What follows an answer, cites nothing and is not about the question is courtesy.
     about = [one for at, one in enumerate(stated) if at == 0 or list_cited(one) or list_terms(one) & asked]
-    if _lacks_amount(about, at_hand.asked):
+    if _lacks_amount(about, at_hand.asked) or _lacks_end(about, at_hand.asked) or _lacks_person(about, at_hand):
         return tuple(about)
+    if others := [one for one in about if _is_of_other_clause(one, at_hand.asked)]:
+        return tuple(others)
     if other_time := [one for one in about if _is_for_other_time(one, at_hand)]:
         return tuple(other_time)
     if _is_in_other_language(stated, at_hand):
@@ -238,6 +245,16 @@ def _find_unfounded(stated: list[str], at_hand: AtHand) -> tuple[str, ...]:
     return tuple(about) if said and share(said, read_words(ground)) < _ENOUGH else ()
 
 
+@lru_cache(maxsize=64)
+def _list_asked(question: str) -> frozenset[str]:
+    """What a question is about. Where it is for a price or a day, the word for that is said by the figure: "the minimum
+    age" by "18 years". Words that tell cases apart stay, and a yes or no is about all of them."""
+    told = list_question_terms(question)
+    if read_question(question).yes_or_no:
+        return told
+    return (told - (list_asking_terms() - list_cases(question, told))) or told
+
+
 def _is_for_other_time(sentence: str, at_hand: AtHand) -> bool:
     """What a day costs was asked, and every place that has this amount says that it is for an hour."""
     asked = list_asked_times(at_hand.asked)
@@ -250,6 +267,19 @@ def _is_for_other_time(sentence: str, at_hand: AtHand) -> bool:
         for ground in ["\n".join(_list_grounds(sentence, at_hand))]
     ]
     return bool(told) and all(times and all(one and one not in asked for one in times) for times in told)
+
+
+def _is_of_other_clause(sentence: str, asked: str) -> bool:
+    """ "A group lesson takes two hours, a private one costs 65 euros": how long was asked of what is named only behind
+    that. What is named before may go without its name: "a private lesson takes an hour and costs 65 euros"."""
+    question, text = read_question(asked), _CITED.sub(" ", sentence)
+    facts = list_facts(text)
+    wanted = [one for one in facts if one.kind in question.kinds]
+    if question.yes_or_no or not wanted:
+        return False
+    best = max(score_clause(text, one, facts, question) for one in wanted)
+    behind = [one for one in facts if one.start > wanted[-1].end]
+    return any(score_clause(text, one, facts, question) > best for one in behind)
 
 
 def _stands_together(sentence: str, asked: frozenset[str], at_hand: AtHand) -> bool:
@@ -275,6 +305,8 @@ def _is_read_so(place: str, asked: frozenset[str], meant: frozenset[str], at_han
     if set(_YEAR.findall(at_hand.asked)) - set(_YEAR.findall(place)) or _is_other_case(asked, place, at_hand):
         return False
     missing = frozenset(one for one in asked if not is_among(one, there)) - _list_said_otherwise(place, at_hand)
+    if is_opposed(at_hand.asked, place) or not _has_condition(place, at_hand.asked):
+        return False
     things = asked - list_cases(at_hand.asked, asked)
     if (things and things <= missing) or missing & _list_names(at_hand.asked):
         return False
@@ -283,6 +315,12 @@ def _is_read_so(place: str, asked: frozenset[str], meant: frozenset[str], at_han
     if any(is_among(one, read_words("\n".join(at_hand.sources.values()))) for one in named):
         return False
     return len(missing) <= max(1, _UNSAID * len(asked)) and share(meant, there) >= _TOGETHER
+
+
+def _has_condition(place: str, question: str) -> bool:
+    """What "if I lose it" asks is said of what is lost; verbs change more than their endings."""
+    there = {word[:_SAME_VERB] for word in words(place)}
+    return all(one[:_SAME_VERB] in there for one in read_question(question).required)
 
 
 @lru_cache(maxsize=64)
@@ -315,7 +353,8 @@ def _lacks_amount(about: Collection[str], asked: str) -> bool:
     said = {fact.kind for one in plain for fact in list_facts(one) if not _only_lasts(one, fact, question)}
     if asks_share(asked):
         return "percentage" not in said
-    wanted = set(question.kinds) - ({"percentage"} if "money" in question.kinds else set())
+    wanted = set(question.kinds) - ({"percentage"} if question.kinds == ("money", "percentage") else set())
+    wanted |= {"range"} if "duration" in wanted else set()
     if not question.yes_or_no and wanted and wanted <= _MEASURED and not wanted & said:
         return not any(_free().search(fold(one)) for one in about)
     if not asks_amount(asked):
@@ -324,8 +363,33 @@ def _lacks_amount(about: Collection[str], asked: str) -> bool:
 
 
 def _only_lasts(sentence: str, fact: StatedValue, question: AskedQuestion) -> bool:
-    """When it begins was asked, and this is how long it takes."""
-    return bool(question.end) and fact.kind == "duration" and not is_tied(sentence, fact)
+    """When it begins was asked, and this is how long it takes; who asks how long, or how old, asks for that."""
+    asks_length = question.of_age or question.kinds[:1] == ("duration",)
+    return bool(question.end) and not asks_length and fact.kind == "duration" and not is_tied(sentence, fact)
+
+
+def _lacks_end(about: Collection[str], asked: str) -> bool:
+    """Until when was asked, and every time that is said is when it begins or takes place."""
+    if read_question(asked).end != "end":
+        return False
+    plain = [_CITED.sub(" ", one) for one in about]
+    stated = [(text, facts, one) for text in plain for facts in [list_facts(text)] for one in facts]
+    ends = {read_end(text, one, facts) for text, facts, one in stated if one.kind in ("time", "date")}
+    return ends == {"begin"} or (bool(ends) and "end" not in ends and not any(map(speaks_of_end, plain)))
+
+
+def _lacks_person(about: Collection[str], at_hand: AtHand) -> bool:
+    """Who does it was asked; no name is said, nor is what is done: "the courtyard is open until 9"."""
+    question = read_question(at_hand.asked)
+    if question.kinds != ("name",):
+        return False
+    plain = [_CITED.sub(" ", one) for one in about]
+    if any(list_person_names(one, question.words, list_facts(one)) for one in plain):
+        return False
+    said, only_asks = read_words("\n".join(plain)), list_asking_terms() - list_roles()
+    # "Who works there": also a word that is too general to tell what it is about.
+    asked = {stem_word(word) for word in telling_words(at_hand.asked)}
+    return any(not is_among(one, said) for one in asked - only_asks)
 
 
 @lru_cache(maxsize=64)
@@ -364,12 +428,21 @@ def _is_beside_the_point(about: Collection[str], asked: frozenset[str], at_hand:
     # "Private" may have been understood as "individual": a word of the same sort in its place.
     otherwise = (list_terms(at_hand.meant) & list_differing_terms()) - asked
     meant = any(is_among(one, there) for one in otherwise)
-    things = list_named_things(at_hand.asked) & about
+    things = list_unnamed_things(at_hand.asked, about, there) - list_asking_terms()
     deeds = list_deeds(at_hand.asked)
-    if not meant and (things & set(unheard) or (len(asked - deeds) <= _PAIR and set(unheard) - deeds)):
+    named = set(unheard) - deeds
+    settled = _list_settled(at_hand.asked, about) - list_asking_terms()
+    if not meant and (things & set(unheard) or settled & named or (len(asked - deeds) <= _PAIR and named)):
         return True
     most = max(1, _UNHEARD * len(about))
     return len(unheard) > most or share(about, there) < _ABOUT_IT
+
+
+def _list_settled(question: str, about: Collection[str]) -> frozenset[str]:
+    """What a yes or no is wanted for stands last: "does she teach diving", "is there a bath in the cabin"."""
+    read = read_question(question)
+    told = [term for word in words(question) if (term := stem_word(word)) in about]
+    return frozenset(told[-1:]) if read.yes_or_no and not read.is_open else frozenset()
 
 
 def _list_said_otherwise(place: str, at_hand: AtHand) -> frozenset[str]:

@@ -12,16 +12,18 @@ from itertools import pairwise, takewhile
 from typing import Literal
 
 from circumspect.knowledge.conflicts import list_differing_terms, list_general_terms
-from circumspect.knowledge.terms import stem_word, stop_words, words
+from circumspect.knowledge.terms import stem_word, stop_words, telling_words, words
 from circumspect.language.detection import find_language
 from circumspect.language.folding import fold
-from circumspect.language.pack import Lines, join_glued_and, join_patterns, join_words, pack, packs
+from circumspect.language.pack import Lines, join_glued_and, join_patterns, join_words, pack, packs, split_pairs
 from circumspect.values import Language
 
 _CITED = re.compile(r"\[(\d{1,3})\]")
 _OF_THE_SAME = 0.5
 _ALIKE = 5
 """Words that begin with the same letters, so many, are forms of one word."""
+_LEAST_STEM = 3
+_FEW_THINGS = 3
 
 
 def share(said: Collection[str], told: frozenset[str]) -> float:
@@ -57,9 +59,25 @@ def list_deeds(question: str) -> frozenset[str]:
     return frozenset(stem_word(after) for before, after in pairwise(told) if before in subjects)
 
 
+def list_unnamed_things(question: str, about: Collection[str], told: frozenset[str]) -> frozenset[str]:
+    """Those of its things that a text does not name. Where words are inflected the last letter of a stem may go,
+    "кошка" and "кошек", and of many things one may be written in a form that we do not know."""
+    missing = frozenset(one for one in list_named_things(question) & frozenset(about) if not is_among(one, told))
+    if not _verb_ends(find_language(question) or "en"):
+        return missing
+    if len(about) > _FEW_THINGS:
+        return frozenset()
+    return frozenset(
+        one for one in missing if not any(word.startswith(one[: max(_LEAST_STEM, len(one) - 1)]) for word in told)
+    )
+
+
 def list_named_things(question: str) -> frozenset[str]:
-    """Words, reduced, behind an article or the like, in the languages that have these."""
+    """Words, reduced, behind an article or the like; in a language without these all that do not end like a verb."""
     language = find_language(question) or "en"
+    if verbs := _verb_ends(language):
+        nouns = (word for word in telling_words(question) if not verbs.fullmatch(word))
+        return frozenset(map(stem_word, nouns)) - list_deeds(question)
     determiners, auxiliaries = (_list_grammar(name, language) for name in ("determiners", "auxiliaries"))
     small, told, found = stop_words(question), words(fold(question)), set[str]()
     for at, word in enumerate(told):
@@ -77,6 +95,30 @@ def list_named_things(question: str) -> frozenset[str]:
 def _list_grammar(name: Literal["subjects", "determiners", "auxiliaries"], language: Language) -> frozenset[str]:
     lines: Lines = getattr(pack(language).documents, name)
     return frozenset(fold(word) for line in lines for word in line.split())
+
+
+def is_opposed(question: str, place: str) -> bool:
+    """The place says "within" where "outside" was asked, and nothing of that."""
+    asked, there = frozenset(words(question)), frozenset(words(place))
+    return any(
+        asked & one and there & other and not asked & other and not there & one for one, other in _list_opposites()
+    )
+
+
+@cache
+def _list_opposites() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    pairs = [
+        (frozenset(words(left)), frozenset(words(right)))
+        for one in packs()
+        for left, right in split_pairs(one.documents.opposites)
+    ]
+    return (*pairs, *((right, left) for left, right in pairs))
+
+
+@cache
+def _verb_ends(language: Language) -> re.Pattern[str] | None:
+    lines = pack(language).conflicts.verb_ends
+    return re.compile(join_patterns(lines)) if lines else None
 
 
 @cache

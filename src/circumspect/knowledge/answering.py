@@ -147,10 +147,10 @@ def _speaks_of_it(text: str, told: frozenset[str], title: frozenset[str], asked:
 
 def _has_role(plain: str, asked: AskedQuestion) -> bool:
     """Who founded it does not say who leads it. "Events: Tom Ahrens" says it without a word."""
-    if not any(is_among(one, asked.words) for one in _roles()):
+    if not any(is_among(one, asked.words) for one in list_roles()):
         return True
     told = [stem_word(word) for word in words(plain)]
-    return not _roles().isdisjoint(told) or all(is_among(one, asked.words) for one in list_terms(plain))
+    return not list_roles().isdisjoint(told) or all(is_among(one, asked.words) for one in list_terms(plain))
 
 
 def _read_said(text: str, facts: Sequence[StatedValue], asked: AskedQuestion) -> Iterable[SaidValue]:
@@ -160,7 +160,7 @@ def _read_said(text: str, facts: Sequence[StatedValue], asked: AskedQuestion) ->
             value = _read_age(one) if asked.of_age else one
             yield SaidValue(
                 value,
-                _read_end(text, one, facts),
+                read_end(text, one, facts),
                 _read_bound(text, one),
                 is_before(text, one),
                 read_rate(text, one, asked.words),
@@ -183,12 +183,12 @@ def _keep_asked(
         return counted
     if len(alike) < 2 or alike[0].kind in ("weekday", "month", "range") or "|" in text:
         return alike
-    scored = [(_score_clause(text, one, facts, asked), one) for one in alike]
+    scored = [(score_clause(text, one, facts, asked), one) for one in alike]
     best = max(score for score, _ in scored)
     return [one for score, one in scored if score == best]
 
 
-def _score_clause(text: str, value: StatedValue, facts: Sequence[StatedValue], asked: AskedQuestion) -> int:
+def score_clause(text: str, value: StatedValue, facts: Sequence[StatedValue], asked: AskedQuestion) -> int:
     start, end = find_clause(text, value)
     told = [one for one in facts if one.kind == "weekday"]
     # The day that begins the next line of a timetable is of that line.
@@ -210,7 +210,7 @@ def _list_days_before(value: StatedValue, facts: Sequence[StatedValue]) -> set[f
 # --- what the words around a value make of it -----------------------------------------------------------------------
 
 
-def _read_end(text: str, value: StatedValue, facts: Sequence[StatedValue]) -> TimeEnd:
+def read_end(text: str, value: StatedValue, facts: Sequence[StatedValue]) -> TimeEnd:
     """Whether a time or a date begins something or ends it."""
     if value.kind not in ("date", "time"):
         return ""
@@ -220,7 +220,10 @@ def _read_end(text: str, value: StatedValue, facts: Sequence[StatedValue]) -> Ti
     leading = [one for one in facts if one.kind == value.kind and one.end <= value.start]
     if leading and _through().fullmatch(text[leading[-1].end : value.start]):
         return "end"
-    head = fold(without_facts(text[: value.start], (one for one in facts if one.end <= value.start)))[-2 * _NEAR :]
+    # "By Friday, 12 June": the day belongs to its date.
+    days = [one for one in facts if one.kind == "weekday" and one.end <= value.start]
+    start = days[-1].start if days and not text[days[-1].end : value.start].strip(" ,") else value.start
+    head = fold(without_facts(text[:start], (one for one in facts if one.end <= start)))[-2 * _NEAR :]
     found: tuple[int, TimeEnd] = (-1, "")
     for end, pattern in _cues().items():
         for hit in pattern.finditer(head):
@@ -228,6 +231,11 @@ def _read_end(text: str, value: StatedValue, facts: Sequence[StatedValue]) -> Ti
             if len(between.split()) <= (5 if is_long else 2) and (is_long or "|" not in between):
                 found = max(found, (hit.start(), end))
     return found[1]
+
+
+def speaks_of_end(text: str) -> bool:
+    """In a word that may stand anywhere: "the deadline", not "by"."""
+    return any(len(hit.group()) >= _LONG_CUE for hit in _cues()["end"].finditer(fold(text)))
 
 
 def _read_bound(text: str, value: StatedValue) -> str:
@@ -249,5 +257,5 @@ def _cues() -> dict[TimeEnd, re.Pattern[str]]:
 
 
 @cache
-def _roles() -> frozenset[str]:
+def list_roles() -> frozenset[str]:
     return stem_lines(one.conflicts.roles for one in packs())

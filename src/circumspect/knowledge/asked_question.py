@@ -33,6 +33,7 @@ _KINDS: dict[str, tuple[StatedValueKind, ...]] = {
     "count": ("count", "range", "measure"),
     "when": (*_TIMES, "duration"),
     "hours": ("time", "weekday", "range"),
+    "past": ("date", "month", "year"),
     "day": ("weekday", "date", "month"),
     "mail": ("mail",),
     "phone": ("phone", "count"),
@@ -46,6 +47,7 @@ _INSTEAD = {
     "age": ("amount", "when"),
     "hours": ("when", "duration"),
     "count": ("amount",),
+    "past": ("when", "hours", "duration"),
     "day": ("when",),
     "mail": ("place", "phone"),
 }
@@ -115,8 +117,14 @@ def goes_on(text: str) -> bool:
 
 
 def _list_required(folded: str) -> frozenset[str]:
-    found = (next(iter(_list_in_order(hit["what"])), "") for hit in _conditions().finditer(folded))
-    return frozenset(filter(None, found))
+    hits = (hit for hit in _conditions().finditer(folded) if not _only_asks(hit))
+    return frozenset(filter(None, (next(iter(_list_in_order(hit["what"])), "") for hit in hits)))
+
+
+def _only_asks(condition: re.Match[str]) -> bool:
+    """ "Until when" begins a question; "and if" and "what do I pay when" begin a condition."""
+    leading = words(condition.string[: condition.start()])
+    return len(leading) < _FIRST - 1 and _wants()["when"].fullmatch(condition["how"]) is not None
 
 
 def _list_in_order(text: str) -> Iterable[str]:
@@ -126,7 +134,7 @@ def _list_in_order(text: str) -> Iterable[str]:
 
 @cache
 def _conditions() -> re.Pattern[str]:
-    return re.compile(rf"\s{join_words(one.documents.condition for one in packs())}\s(?P<what>[^,;.:()?]*)")
+    return re.compile(rf"\s(?P<how>{join_words(one.documents.condition for one in packs())})\s(?P<what>[^,;.:()?]*)")
 
 
 @cache

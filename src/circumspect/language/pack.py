@@ -405,6 +405,8 @@ class DocumentWords:
     auxiliaries: Lines
     determiners: Lines
     """Behind one of these stands a thing: "the café", "how many canoes"."""
+    opposites: Lines
+    """`with = without`: what is said of one is not said of the other."""
     parts_of_the_day: Lines
     units: Lines
     """The words for measures of time."""
