@@ -60,8 +60,8 @@ def list_deeds(question: str) -> frozenset[str]:
 
 
 def list_unnamed_things(question: str, about: Collection[str], told: frozenset[str]) -> frozenset[str]:
-    """Those of its things that a text does not name. Where words are inflected the last letter of a stem may go,
-    "кошка" and "кошек", and of many things one may be written in a form that we do not know."""
+    """Those of its things that a text does not name. Where words are inflected the last letter of a stem may go, and of
+    many things one may be written in a form that we do not know."""
     missing = frozenset(one for one in list_named_things(question) & frozenset(about) if not is_among(one, told))
     if not _verb_ends(find_language(question) or "en"):
         return missing
