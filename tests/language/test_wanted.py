@@ -37,6 +37,8 @@ WISHES = [
     ("Can we scrap order no. 12348?", "away"),
     ("Any chance of getting the money for #12330 returned to my card?", "refund"),
     ("Order 12331. Give me every cent back!", "refund"),
+    ("ok so it's late again 🙄 cancel order 12345, I've had it", "away"),
+    ("yeah just cancel 12345", "away"),
     ("Please have 12345 delivered to 27 Ben Gurion Blvd, Netanya", "send"),
     ("А можно как-нибудь отказаться от 12345?", "away"),
     ("от 12345 отказываюсь", "away"),

@@ -27,6 +27,7 @@ LONGEST = 4000
 _SIGNS = str.maketrans({**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(DASHES, "-"), "\u00a0": " ", "\u05be": "-"})
 _COLON = re.compile(r":[ \t]*\n\s*")
 _LISTED = re.compile(r"(?<=: )\S[^\n:?!]*(?:\n[^\n:?!]+)+")
+_PICTURES = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d]+")
 _NUMBERED = re.compile(r"(?<!\w)(no|nr|num)\.\s*(?=[#\d])", re.IGNORECASE)
 _VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)(?:[^\W\d_]{1,8}-){0,2}\w*\d[\w-]*")
 _NEAR_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)(?:[^\W\d_]{1,8}-){0,2}\w*\d[\w-]{0,80}+")
@@ -220,7 +221,9 @@ def even_out(text: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """The sentences. What stands on lines of its own after a colon belongs to it, and a number to its "no."."""
+    """The sentences, where a smiley ends one, too. What stands on lines of its own after a colon belongs to it, and a
+    number to its "no."."""
+    text = _PICTURES.sub("\n", text)
     text = _LISTED.sub(lambda hit: hit[0].replace("\n", " "), _COLON.sub(": ", text))
     text = _NUMBERED.sub(r"\1 ", text)
     return split_sentences(text, "requested")
