@@ -184,3 +184,31 @@ async def test_the_order_that_replaces_the_named_one_may_be_meant(gate: Gate) ->
 async def test_who_corrects_themselves_in_one_breath_named_nothing_for_good(gate: Gate) -> None:
     talk = listed("תבטל את ההזמנה A-771... רגע לא, טעיתי, התכוונתי לכיסא")
     assert "The user named" not in (await rule(gate, talk, "cancel_order", order_id="B-812")).tell_model
+
+
+async def test_a_wish_that_names_no_id_may_be_for_the_other_one(gate: Gate) -> None:
+    talk = listed("отмените A-771 и стул тоже отмените")
+    assert "The user named" not in (await rule(gate, talk, "cancel_order", order_id="B-812")).tell_model
+
+
+async def test_a_path_is_one_with_its_first_slash_or_without(gate: Gate) -> None:
+    files = [{"path": "/deals/bauer_v1.docx"}, {"path": "/deals/bauer_signed.pdf"}]
+    talk = listed("delete /deals/bauer_v1.docx, that is old", result=files)
+    assert (await rule(gate, talk, "delete_file", path="/deals/bauer_signed.pdf")).verdict == "deny"
+    assert (await rule(gate, talk, "delete_file", path="/deals/bauer_v1.docx")).allowed
+
+
+@pytest.mark.parametrize("answer", ["oh wait no, the lamp I need. Cancel the other one", "Nein, storniere die andere"])
+async def test_the_other_one_is_not_the_one_that_the_question_describes(gate: Gate, answer: str) -> None:
+    talk = listed("cancel A-771").agent("A-771 is the lamp. Shall I?").user(answer)
+    ruling = await rule(gate, talk, "cancel_order", order_id="B-812")
+    assert ReasonCode.CONFLICTS_WITH_CONFIRMED not in ruling.reason_codes
+
+
+async def test_what_was_cancelled_before_is_not_meant_again(gate: Gate) -> None:
+    orders = [{"order_id": "WX-20931", "item": "Garden hose 20m"}, {"order_id": "WX-20944", "item": "Hose reel"}]
+    talk = listed("cancel WX-20944", result=orders)
+    talk.add(talk.call("cancel_order", order_id="WX-20944"), {"cancelled": "WX-20944"})
+    talk.agent("Done, WX-20944 (hose reel) is cancelled.").user("cool. Cancel the hose as well, then")
+    ruling = await rule(gate, talk, "cancel_order", order_id="WX-20931")
+    assert ReasonCode.CONFLICTS_WITH_CONFIRMED not in ruling.reason_codes

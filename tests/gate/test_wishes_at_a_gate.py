@@ -251,3 +251,39 @@ async def test_a_yes_or_the_order_again_is_one(gate: Gate, answer: str) -> None:
     talk = Talk("Delete draft A-771 please").agent("Shall I delete draft A-771?").user(answer)
     ruling = await gate.rule(talk.call("delete_draft", draft_id="A-771"), messages=talk.messages)
     assert ReasonCode.WISH_TAKEN_BACK not in ruling.reason_codes
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Draft A-771 has two readers. Really delete it?", "uhh"),
+        ("It cannot be had back afterwards. OK to delete it?", "ok, then I gotta save a copy first"),
+        ("Three people share it. Do you want me to go through with it?", "lemme run it by my boss"),
+        ("Delete it now?", "yeah no, not today"),
+        ("Want me to delete A-771?", "yes it is a lot of work, isn't it. I'll sleep on it"),
+        ("Shall I delete the draft?", "ok so what happens to the pictures in it?"),
+        ("Entwurf jetzt löschen?", "Ja, aber erst wenn ich eine Kopie habe"),
+        ("Удалить черновик?", "щас, минутку, гляну что там"),
+        ("למחוק את הטיוטה?", "שניה, אני שואל את אשתי"),
+    ],
+)
+async def test_whoever_waits_for_something_has_not_said_yes(gate: Gate, question: str, answer: str) -> None:
+    talk = Talk("Delete draft A-771 please").agent(question).user(answer)
+    ruling = await gate.rule(talk.call("delete_draft", draft_id="A-771"), messages=talk.messages)
+    assert (ruling.verdict, ReasonCode.WISH_TAKEN_BACK in ruling.reason_codes) == ("ask", True)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("May I have your e-mail to delete the draft?", "dana@example.com"),
+        ("Which draft shall I delete?", "the one about the fair"),
+        ("I can delete it for you. What is the number of the draft?", "A-771"),
+        ("Shall I delete the draft? To confirm, what are the last digits of your number?", "4711"),
+        ("Would you like me to send you a receipt?", "whatever"),
+    ],
+)
+async def test_another_question_is_not_whether_to_go_ahead(gate: Gate, question: str, answer: str) -> None:
+    talk = Talk("Delete draft A-771 please").agent(question).user(answer)
+    ruling = await gate.rule(talk.call("delete_draft", draft_id="A-771"), messages=talk.messages)
+    assert ReasonCode.WISH_TAKEN_BACK not in ruling.reason_codes

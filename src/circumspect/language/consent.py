@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
+from circumspect.language.doubts import asks_which
 from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, join_words, packs
 from circumspect.language.sentences import split_sentences
@@ -30,6 +31,7 @@ class _Words:
     negates: re.Pattern[str]
     harmless: re.Pattern[str]
     depends: re.Pattern[str]
+    hesitates: re.Pattern[str]
     question: re.Pattern[str]
     confirm: re.Pattern[str]
     rhetorical: re.Pattern[str]
@@ -46,6 +48,7 @@ def _words() -> _Words:
         negates=compile_words(one.negates for one in spoken),
         harmless=compile_words(one.harmless for one in spoken),
         depends=compile_words(one.depends for one in spoken),
+        hesitates=compile_words(one.hesitates for one in spoken),
         question=compile_words(one.question for one in spoken),
         confirm=compile_words(one.confirm for one in spoken),
         rhetorical=compile_words(one.rhetorical for one in spoken),
@@ -98,6 +101,22 @@ def is_plain(text: str) -> bool:
         or _words().negates.search(plain)
         or _words().depends.search(plain)
     )
+
+
+@lru_cache(maxsize=1024)
+def agrees_now(text: str) -> bool:
+    """A yes, and no word of waiting for anything: "yes, but I have to ask my wife first" is none yet."""
+    return consent(text) == "yes" and not hesitates(text) and not _only_asks(text)
+
+
+def hesitates(text: str) -> bool:
+    return _words().hesitates.search(fold(text)) is not None
+
+
+def _only_asks(text: str) -> bool:
+    """ "Ok, so what happens to my points?" """
+    sentences = split_sentences(text)
+    return all(one.endswith("?") and asks_which(one, within=6) for one in sentences)
 
 
 @lru_cache(maxsize=1024)

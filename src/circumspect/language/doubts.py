@@ -31,6 +31,11 @@ def asks_more(question: str) -> bool:
     return "?" in question and _asks_more().search(low) is not None and _private().search(low) is None
 
 
+def asks_which(question: str, within: int) -> bool:
+    """Among so many first words is one that asks for more than yes or no: "And which one shall I cancel?" """
+    return _asks_more().search(" ".join(fold_words(question).split()[:within])) is not None
+
+
 @cache
 def _doubts() -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){join_words(one.assessment.doubt for one in packs())}(?!\w)")

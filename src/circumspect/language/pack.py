@@ -190,8 +190,10 @@ class RequestWords:
     """The user says to do what some message says."""
     whole: Lines
     """All of a thing is meant, whatever parts of it are named: the entire order."""
+    other: Lines
+    """Not the one that was spoken of: the other one."""
     others: Lines
-    """Beside a thing with a name, what has none may be meant: the other one, both, the copy of it."""
+    """Beside a thing with a name, what has none may be meant: another one, both, the copy of it."""
     same: Lines
     """As it was before: the same size."""
     cheapest: Lines
@@ -331,6 +333,8 @@ class ConsentWords:
     harmless: Lines
     """Contains a negation, and denies nothing: "no problem"."""
     depends: Lines
+    hesitates: Lines
+    """Anywhere, and whatever else is said: no yes yet. "Ok, I have to ask my wife first"."""
     question: Lines
     """The assistant waits for an answer."""
     confirm: Lines

@@ -73,18 +73,27 @@ def find_other_variant(facts: Facts) -> str:
     if not choices:
         return ""
     question, answer = _read_exchange(facts)
-    words = _fold_words(f"{answer}\n{question}")
+    if _finds_other().search(answer := _fold_words(answer)):
+        return ""  # than the one that the question describes
+    words = f"{answer}\n{_fold_words(question)}"
+    done = _list_done(facts)
     for one in choices:
         if find_word(_fold_words(one.value), words) >= 0:
             continue
         own = _marks_of(facts, one.record)
         replaced = {mark for other in choices if other is not one for mark in _marks_of(facts, other.record).values()}
-        for other in (_marks_of(facts, record) for record in one.others):
+        for other in (_marks_of(facts, record) for record in one.others if done.isdisjoint(map(str, record.values()))):
             differ = [name for name in own if name in other and own[name] != other[name]]
             said = [name for name in differ if other[name] not in replaced and _is_said(other[name], words)]
             if said and not any(own[name] in replaced or _is_said(own[name], words) for name in differ):
                 return f"'{one.value}' is {own[said[0]]}, not {other[said[0]]} ({said[0]})."
     return ""
+
+
+def _list_done(facts: Facts) -> frozenset[str]:
+    """What the same was done to before: it is not meant again."""
+    past = (event for event in ledger_of(facts.session).by_tool.get(facts.call.tool, ()) if event.ok)
+    return frozenset(str(value) for event in past for _, value in record_ids(event.call.arguments))
 
 
 def _find_choices(facts: Facts) -> list[Choice]:
@@ -328,6 +337,11 @@ def _says_whole(words: str) -> bool:
 @cache
 def _finds_whole() -> re.Pattern[str]:
     return compile_words(one.requests.whole for one in packs())
+
+
+@cache
+def _finds_other() -> re.Pattern[str]:
+    return compile_words(one.requests.other for one in packs())
 
 
 @cache

@@ -43,9 +43,12 @@ def find_named_instead(talk: Sequence[Utterance], call: ToolCall, ledger: Origin
     at, clauses = order
     if takes_back(talk[at].text):  # "cancel A-771, no, I meant the one to Berlin"
         return ""
+    if not all(map(_find_ids, clauses)):  # "cancel A-771 and cancel the chair as well"
+        return ""
+    words = "\n".join(clauses)
     carried = {_key_of(str(one)) for _, _, one in values(call.arguments)}
-    named = {key: one for key, one in _find_ids(clauses).items() if key not in carried}
-    for value in records if named and not _points_on().search(fold(clauses)) else ():
+    named = {key: one for key, one in _find_ids(words).items() if key not in carried}
+    for value in records if named and not _points_on().search(fold(words)) else ():
         key = _key_of(value)
         if _is_between(key, named) or _may_be_meant(value, talk, at, call.tool):
             continue
@@ -70,21 +73,21 @@ def _list_records(call: ToolCall) -> list[str]:
     return [*found.values(), *(one for one in texts if _ADDRESS_OR_FILE.fullmatch(one))]
 
 
-def _find_order(talk: Sequence[Utterance], tool: str) -> tuple[int, str] | None:
+def _find_order(talk: Sequence[Utterance], tool: str) -> tuple[int, list[str]] | None:
     """The newest message that asks for what the tool does: where it stands, and what of it asks for that."""
     acts, pays = acts_of(tool), "pay" in actions_of(tool)
     for at in range(len(talk) - 1, -1, -1) if acts or pays else ():
         if talk[at].speaker == "user" and (clauses := list(_find_clauses(talk[at].text, acts, pays))):
-            return at, strip_markdown("\n".join(clauses))
+            return at, clauses
     return None
 
 
 def _find_clauses(text: str, acts: Set[WantedAct], pays: bool) -> Iterator[str]:
     for one in find_mentions(text):
         if one.act in acts and one.mood == "wish":
-            yield one.clause
+            yield strip_markdown(one.clause)
     if pays and "wish" in find_moods(text, "pay"):
-        yield from (one for one in split_sentences(text) if "wish" in find_moods(one, "pay"))
+        yield from (strip_markdown(one) for one in split_sentences(text) if "wish" in find_moods(one, "pay"))
 
 
 def _find_ids(text: str) -> dict[str, str]:
@@ -96,7 +99,7 @@ def _find_ids(text: str) -> dict[str, str]:
 
 def _key_of(value: str) -> str:
     """As people write it: without the sign for a number, and in whichever case."""
-    return value.lstrip("#№").lower()
+    return value.lstrip("#№").strip("/").lower()
 
 
 def _is_said(value: str, text: str) -> bool:
@@ -105,7 +108,8 @@ def _is_said(value: str, text: str) -> bool:
 
 @cache
 def _points_on() -> re.Pattern[str]:
-    return compile_words(line for one in packs() for line in (one.requests.whole, one.requests.others))
+    spoken = [one.requests for one in packs()]
+    return compile_words(lines for one in spoken for lines in (one.whole, one.other, one.others))
 
 
 def _is_between(value: str, named: Iterable[str]) -> bool:

@@ -11,13 +11,17 @@ them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence, Set
 from typing import Literal
 
-from circumspect.language.consent import asks, asks_to_confirm, consent
+from circumspect.language.consent import agrees_now, asks, asks_to_confirm, consent, hesitates
 from circumspect.language.detection import is_in_ours
+from circumspect.language.doubts import asks_which
 from circumspect.language.folding import fold
+from circumspect.language.sentences import split_sentences
 from circumspect.language.wanted import (
+    ACTS,
     Mood,
     find_mentions,
     find_moods,
@@ -36,8 +40,10 @@ WishStanding = Literal["wished", "asked", "taken back", "unknown"]
 _NO_ORDER: frozenset[Mood] = frozenset(("asked", "supposed"))
 _GRAVE: frozenset[ToolAction] = frozenset(("delete", "pay"))
 """What nobody does for a user who did not speak of it. What else changes something may follow from what they said."""
-_BARE = 6
+_BARE = 10
 """A question of no more words asks about what was spoken of before: "Are you quite sure?"."""
+_GIVEN = re.compile(r"\d{3}|\w@\w")
+"""An answer that gives a value may be one to another question of the same message."""
 _LAST = 50
 """So many of the user's last messages are looked at."""
 
@@ -143,10 +149,20 @@ class _Hearing:
         return classify(text, values={self._tool}) == "confirm" or (asks_to_confirm(offered) and consent(text) == "yes")
 
     def _is_left_open(self, text: str, offered: str) -> bool:
-        """Asked whether to go ahead, they said something else than yes: "let me think"."""
-        if not asks_to_confirm(offered) or not (_speaks_of(offered, self._tool) or len(offered.split()) <= _BARE):
+        """Asked whether to go ahead, they said something else than a plain yes: "let me think"."""
+        if not offered or agrees_now(text) or not any(map(self._is_put, split_sentences(offered))):
             return False
-        return consent(text) != "yes"
+        return consent(text) == "no" or hesitates(text) or not _GIVEN.search(text)
+
+    def _is_put(self, question: str) -> bool:
+        """The sentence asks whether to do it: "Cancel it now?" And not which one, or whether to do something else."""
+        if asks_which(question, within=4):
+            return False
+        speaks = _speaks_of(question, self._tool)
+        if asks_to_confirm(question):
+            others = (act for act in ACTS if act not in self._acts)
+            return speaks or (len(question.split()) <= _BARE and not any(talks_of(question, act) for act in others))
+        return question.endswith("?") and speaks and _speaks_of(" ".join(question.split()[:4]), self._tool)
 
     def _is_refused(self, text: str, offered: str) -> bool:
         """A no, said to a question about the call or to nothing else that was asked."""
