@@ -246,7 +246,10 @@ async def test_asked_whether_to_go_ahead_only_a_yes_is_one(gate: Gate, question:
     assert (ruling.verdict, ReasonCode.WISH_TAKEN_BACK in ruling.reason_codes) == ("ask", True)
 
 
-@pytest.mark.parametrize("answer", ["yes", "ok", "Yes please, go ahead", "delete it", "כן", "да, удаляйте"])
+@pytest.mark.parametrize(
+    "answer",
+    ["yes", "ok", "Yes please, go ahead", "I am", "can't see why not", "positive", "delete it", "כן", "да, удаляйте"],
+)
 async def test_a_yes_or_the_order_again_is_one(gate: Gate, answer: str) -> None:
     talk = Talk("Delete draft A-771 please").agent("Shall I delete draft A-771?").user(answer)
     ruling = await gate.rule(talk.call("delete_draft", draft_id="A-771"), messages=talk.messages)
@@ -262,6 +265,7 @@ async def test_a_yes_or_the_order_again_is_one(gate: Gate, answer: str) -> None:
         ("Delete it now?", "yeah no, not today"),
         ("Want me to delete A-771?", "yes it is a lot of work, isn't it. I'll sleep on it"),
         ("Shall I delete the draft?", "ok so what happens to the pictures in it?"),
+        ("Shall I delete the draft?", "will that delete the pictures in it, too?"),
         ("Entwurf jetzt löschen?", "Ja, aber erst wenn ich eine Kopie habe"),
         ("Удалить черновик?", "щас, минутку, гляну что там"),
         ("למחוק את הטיוטה?", "שניה, אני שואל את אשתי"),

@@ -124,6 +124,8 @@ class _Hearing:
             return "taken back"
         if "wish" in moods:
             return "wished"
+        if before == "wished" and self._is_left_open(text, offered):
+            return "taken back"
         only_asks = is_question(text) and self._is_talked_of(text)
         if (moods and moods <= _NO_ORDER) or (only_asks and moods <= _NO_ORDER | {"unclear"}):
             return before if before == "wished" else "asked"
@@ -131,7 +133,7 @@ class _Hearing:
             return "unknown"  # whoever goes on after a question says more than that
         if before == "taken back" and self._is_agreed(text, offered):
             return "wished"
-        return "taken back" if before == "wished" and self._is_left_open(text, offered) else before
+        return before
 
     def _find_moods(self, text: str) -> Set[Mood]:
         moods = {one.mood for one in find_mentions(text) if one.act in self._acts}
