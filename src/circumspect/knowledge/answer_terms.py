@@ -118,7 +118,7 @@ def _list_opposites() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
 @cache
 def _verb_ends(language: Language) -> re.Pattern[str] | None:
     lines = pack(language).conflicts.verb_ends
-    return re.compile(join_patterns(lines)) if lines else None
+    return re.compile(rf"(?<!\w){join_patterns(lines)}") if lines else None
 
 
 @cache

@@ -28,7 +28,7 @@ from circumspect.policy.understanding.open_wishes import acts_of
 from circumspect.values import PastCall, ToolCall, Utterance
 
 _WORD = re.compile(r"[#№\w@.+/-]+")
-_ADDRESS_OR_FILE = re.compile(r"[\w.+-]+@[\w.-]+|[\w./-]+\.[a-zA-Z]\w{1,4}")
+_ADDRESS_OR_FILE = re.compile(r"(?<![\w.+@/-])(?:[\w.+-]+@[\w.-]+|[\w./-]+\.[a-zA-Z]\w{1,4})")
 _GIVES_ANOTHER: Set[WantedAct] = frozenset(("change", "exchange"))
 _LAST = 100
 """So many of the last messages are looked at: an order from further back has had its answer."""
