@@ -90,11 +90,31 @@ def test_html_reads_as_it_looks():
         "<style>.x, p.z { display:none }</style><i class=x>SECRET</i>",
         "<div role=navigation>SECRET</div>",
         "<noscript>SECRET</noscript>",
+        "<p><del>SECRET</del></p>",
+        "<s>SECRET</s>",
+        "<p style='text-decoration: line-through'>SECRET</p>",
     ],
 )
 def test_what_a_page_does_not_show_is_not_read(hidden):
     text = read_document(f"<body><p>before</p>{hidden}<p>after</p></body>".encode(), "a.html").text
     assert text.split() == ["before", "after"]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("at most 20<sup>1</sup> kg", "at most 20¹ kg"),
+        ("at most 10<sup>3</sup> kg", "at most 10³ kg"),
+        ("30 m<sup>2</sup> of CO<sub>2</sub>", "30 m² of CO₂"),
+        ("the 1<sup>st</sup> floor", "the 1st floor"),
+        ('20 kg<sup id="r1"><a href="#n1">[1]</a></sup> each', "20 kg each"),
+        ('10<sup><a href="/units">3</a> or so</sup>', "10³ or so"),
+        ("at most <del>2</del>30 kg", "at most 30 kg"),
+        ("<pre>a<sup>2</sup></pre> and 2", "a²\n\nand 2"),
+    ],
+)
+def test_a_figure_with_a_note_or_a_part_struck_out_makes_no_other_figure(written, read):
+    assert read_document(f"<body>{written}</body>".encode(), "a.html").text == read
 
 
 def test_what_a_page_shows_is_read_even_if_paper_does_not():

@@ -3,7 +3,8 @@ row on one line, nothing that is not shown.
 
 Hidden text is dropped, because nobody who checks the page reads it and a model would: comments, scripts, `hidden`,
 `aria-hidden`, and styles that hide, inline or by a plain rule of the page's own style sheet. Text in the background's
-colour is not recognised.
+colour is not recognised. So is what is struck through: it no longer holds. Digits above and below the line stay there,
+because 20 with a footnote is not 201.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from circumspect.knowledge.tree import SectionHeading
 
 _DROPPED = frozenset(
     ("head", "script", "style", "template", "noscript", "nav", "svg", "math", "iframe", "object", "embed", "canvas",
-     "audio", "video", "select", "datalist", "dialog", "button", "input", "textarea")
+     "audio", "video", "select", "datalist", "dialog", "button", "input", "textarea", "del", "s", "strike")
 )  # fmt: skip
 _BLOCKS = frozenset(
     ("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div", "dl", "dt",
@@ -30,9 +31,13 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CELLS = ("td", "th")
 _HIDING = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?\s*(?:;|!|$)"
-    r"|font-size\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:;|!|$)",
+    r"|font-size\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:;|!|$)"
+    r"|text-decoration(?:-line)?\s*:[^;]*line-through",
     re.IGNORECASE,
 )
+_DIGITS = "0123456789"
+_SHIFTED = {"sup": str.maketrans(_DIGITS, "⁰¹²³⁴⁵⁶⁷⁸⁹"), "sub": str.maketrans(_DIGITS, "₀₁₂₃₄₅₆₇₈₉")}
+_FOOTNOTE = re.compile(r"\s*[\[(]?(?:\d{1,3}|[a-z*†‡])[\])]?\s*")
 _RULE = re.compile(r"(?<![^{}])([^{}]+)\{([^{}]*)\}")
 # One that nobody closed goes on to the end, as browsers have it.
 _COMMENT = re.compile(r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)")
@@ -87,6 +92,11 @@ def _is_hidden(node: LexborNode, by_sheet: set[int]) -> bool:
     )
 
 
+def _is_footnote_mark(node: LexborNode) -> bool:
+    """A link to a note, which is read where it stands."""
+    return node.tag == "sup" and _FOOTNOTE.fullmatch(node.text()) is not None and node.css_first("a[href]") is not None
+
+
 def _walk(root: LexborNode, hidden: set[int], writer: _Writer) -> None:
     """Depth first with a stack of our own: a page may nest deeper than Python's."""
     stack: list[tuple[LexborNode, bool]] = [(root, False)]
@@ -98,7 +108,7 @@ def _walk(root: LexborNode, hidden: set[int], writer: _Writer) -> None:
         if node.tag == "-text":
             writer.write(node.text_content or "")
             continue
-        if (node.tag or "-").startswith("-") or _is_hidden(node, hidden):
+        if (node.tag or "-").startswith("-") or _is_hidden(node, hidden) or _is_footnote_mark(node):
             continue
         writer.enter(node.tag or "")
         stack.append((node, True))
@@ -128,6 +138,7 @@ class _Writer:
         self._break = 0
         self._space = False
         self._pre = 0
+        self._shifted: list[str] = []
         self._table = 0
         self._cell = 0
         self._heading: _Open | None = None
@@ -137,6 +148,8 @@ class _Writer:
 
     def write(self, text: str) -> None:
         text = clean(text)
+        if self._shifted:
+            text = text.translate(_SHIFTED[self._shifted[-1]])
         if self._pre and text.strip():
             self._settle()
             self._put(text.strip("\n"))
@@ -167,12 +180,16 @@ class _Writer:
             self._breaks(2 if tag in _PARAGRAPHS else 1)
         self._table += tag == "table"
         self._pre += tag == "pre"
+        if tag in _SHIFTED:
+            self._shifted.append(tag)
         if tag == "li":
             self._settle()
             self._put("- ")
 
     def leave(self, tag: str) -> None:
         self._pre -= tag == "pre"
+        if tag in _SHIFTED:
+            self._shifted.pop()
         self._table -= tag == "table"
         if tag in ("tr", "table"):
             self._cell = 0
