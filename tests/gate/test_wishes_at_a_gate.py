@@ -9,9 +9,9 @@ from tests.gate.talks import Talk
 
 from circumspect import Gate, Ruling
 from circumspect.clock import FixedClock
-from circumspect.policy.understanding.wish_standing import find_standing
+from circumspect.policy.understanding.wish_standing import find_standing, is_refused
 from circumspect.reasons import ReasonCode
-from circumspect.values import Utterance
+from circumspect.values import ToolCall, Utterance
 
 POLICY = """
 version: 1
@@ -23,6 +23,7 @@ tools:
   close_ticket: {effect: write, confirm: never}
 """
 MOVE = "5 Main Street, Boston 02110"
+MOVED = ToolCall("move_booking", {"booking_id": "B-77", "date": "2026-03-05"})
 
 
 @pytest.fixture
@@ -148,6 +149,38 @@ def test_a_no_is_held_against_what_was_said_before_it(talk: tuple[str, ...], too
 )
 def test_paying_is_no_order_where_it_is_only_talked_about(text: str, standing: str) -> None:
     assert find_standing([Utterance("user", text, 0)], "pay_fee") == standing
+
+
+SPOKEN = {"u": "user", "a": "assistant"}
+
+
+@pytest.mark.parametrize(
+    ("said", "call", "refused"),
+    [
+        (["u Move booking B-77 to March 5", "a Shall I move booking B-77 to March 5?", "u no"], MOVED, True),
+        (["u Move booking B-77 to March 5", "a Shall I move booking B-77 to March 5?", "u not now"], MOVED, True),
+        (["u Move booking B-77 to March 5", "a Done. Shall I?", "u No, thanks."], MOVED, True),
+        (["u B-77 auf den 5. März bitte", "a Soll ich B-77 auf den 5. März legen?", "u lieber nicht"], MOVED, True),
+        (["u B-77 на 5 марта", "a Перенести B-77 на 5 марта? Подтвердите, пожалуйста.", "u не надо"], MOVED, True),
+        (["a Shall I move booking B-77 to March 5?", "u no", "a All right.", "u thanks"], MOVED, True),
+        (["a Shall I move booking B-77 to March 5?", "u no", "a What then?", "u B-77 to the 6th"], MOVED, False),
+        (["a Shall I move booking B-77 to March 5?", "u no", "a Shall I move it after all?", "u yes"], MOVED, False),
+        (["a Shall I move booking B-77 to March 5?", "u yes"], MOVED, False),
+        (["u Move B-77", "a I can do that. Is there anything else I can help you with today?", "u no"], MOVED, False),
+        (["u Move B-77", "a B-77 it is. Do you need a parking space on that day?", "u no"], MOVED, False),
+        (["u no"], MOVED, False),
+    ],
+)
+def test_a_plain_no_is_one_whatever_the_deed_is_called(said: list[str], call: ToolCall, refused: bool) -> None:
+    talk = [Utterance(SPOKEN[one[0]], one[2:], at) for at, one in enumerate(said)]
+    assert is_refused(talk, call) is refused
+
+
+async def test_a_no_to_a_deed_without_words_of_its_own_is_asked_about(gate: Gate) -> None:
+    talk = Talk(f"I want order 12345 to go to {MOVE}").looked_up("12345")
+    talk.agent(f"Shall I change the address of order 12345 to {MOVE}?").user("no")
+    ruling = await gate.rule(talk.call("update_address", order_id="12345", address=MOVE), messages=talk.messages)
+    assert (ruling.verdict, ruling.reason_codes) == ("ask", (ReasonCode.WISH_TAKEN_BACK,))
 
 
 async def test_a_question_is_no_order(gate: Gate) -> None:

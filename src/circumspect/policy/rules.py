@@ -18,7 +18,7 @@ from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.policy.understanding.named_record import find_named_instead
-from circumspect.policy.understanding.wish_standing import WishStanding, find_standing, nobody_asked
+from circumspect.policy.understanding.wish_standing import WishStanding, find_standing, is_refused, nobody_asked
 from circumspect.reasons import ReasonCode
 from circumspect.values import Ask, Confirm, Deny, Escalate, Utterance, Verdict
 
@@ -180,7 +180,9 @@ def a_question_is_no_order(facts: Facts) -> Verdict:
 @rule(ReasonCode.WISH_TAKEN_BACK)
 def what_was_taken_back_is_not_wished(facts: Facts) -> Verdict:
     """A change that the user does not want any more, by their own words, is confirmed before it is made after all."""
-    return Confirm() if _find_standing(facts) == "taken back" else ALLOWED
+    standing = _find_standing(facts)
+    refused = standing == "unknown" and is_refused(_find_talk(facts), facts.call)
+    return Confirm() if refused or standing == "taken back" else ALLOWED
 
 
 @rule(ReasonCode.NOT_ASKED_FOR)

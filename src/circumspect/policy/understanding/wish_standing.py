@@ -32,9 +32,9 @@ from circumspect.language.wanted import (
     talks_of,
 )
 from circumspect.language.yes_no import classify
-from circumspect.policy.grounding.actions import ToolAction, actions_of, is_asked
+from circumspect.policy.grounding.actions import ToolAction, actions_of, is_asked, words_of
 from circumspect.policy.understanding.open_wishes import acts_of
-from circumspect.values import Utterance
+from circumspect.values import ToolCall, Utterance
 
 WishStanding = Literal["wished", "asked", "taken back", "unknown"]
 _NO_ORDER: frozenset[Mood] = frozenset(("asked", "supposed"))
@@ -105,6 +105,42 @@ def _agreed_to_an_offer(talk: Sequence[Utterance], tool: str) -> bool:
         elif offered and _speaks_of(offered, tool) and classify(one.text, values={tool}, asked=offered) == "confirm":
             return True
     return False
+
+
+def is_refused(talk: Sequence[Utterance], call: ToolCall) -> bool:
+    """The user said a plain no to the question whether to make this very call, and has not spoken of it since.
+
+    This needs no word for what the tool does: a question is about the call where one of its values stands in it, or the
+    verb of the tool's name.
+    """
+    refused, offered = False, ""
+    for one in talk[-_LAST:]:
+        if one.speaker == "assistant":
+            offered = one.text
+            continue
+        answer = classify(one.text, values={call.tool}) if offered else "other"
+        if answer == "deny" and any(_asks_about(call, sentence) for sentence in split_sentences(offered)):
+            refused = True
+        elif refused and (answer == "confirm" or _names(call, one.text)):
+            refused = False
+        offered = ""
+    return refused
+
+
+def _asks_about(call: ToolCall, question: str) -> bool:
+    """ "Shall I move booking B-77 to March 5?", or "Shall I?" alone. Not what else there is to do for B-77."""
+    named = _names(call, question)
+    if asks_to_confirm(question):
+        return named or len(question.split()) <= _BARE // 2
+    return named and question.endswith("?") and not asks_which(question, within=4) and _speaks_of(question, call.tool)
+
+
+def _names(call: ToolCall, text: str) -> bool:
+    """A value of the call stands in the words, or the verb of its tool's name."""
+    low = fold(text)
+    words = [fold(str(one)) for one in call.arguments.values() if isinstance(one, str | int)]
+    verb = next(iter(words_of(call.tool)), "")
+    return any(len(one) > 1 and one in low for one in words) or (len(verb) > 2 and verb in low.split())
 
 
 class _Hearing:
