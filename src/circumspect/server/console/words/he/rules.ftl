@@ -26,6 +26,7 @@ rule-asked_for_confirmations_are_given = המשתמש אמר כן במקום ש�
 rule-a_wish_is_not_a_command = מילים שרק רומזות על רצון למחוק טעונות אישור לפני שמשהו משתנה.
 rule-a_question_is_no_order = שינוי שהמשתמש רק שאל עליו, ולא ביקש, טעון אישור קודם.
 rule-what_was_taken_back_is_not_wished = שינוי שהמשתמש כבר אינו רוצה, לפי דבריו, טעון אישור לפני שהוא מתבצע בכל זאת.
+rule-the_record_is_the_one_that_was_named = מה שהמשתמש ביקש לגבי רשומה שנקב בשמה נעשה בה, ולא באחרת מסוגה.
 rule-somebody_asked_for_it = פעולה שמסירה משהו או משלמת טעונה אישור כשדבר בדברי המשתמש לא ביקש אותה.
 rule-a_change_is_not_guessed = המודל בטוח דיו בשינוי, או שהמשתמש אמר לו כן.
 rule-the_element_is_there = הרכיב נמצא בדף כפי שהוא עכשיו, הוא מה שהיה כשהוצג, ואפשר להשתמש בו.
