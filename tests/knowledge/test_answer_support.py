@@ -65,6 +65,12 @@ A group class of two hours costs 38 euros, a private class 65 euros an hour. A l
 Stitches are taken out after 10 to 12 days. We give 10 % off to members. Chicks hatch at 8:30 on Sunday.
 The contract can be ended with four weeks' notice. Dogs may be neutered from nine months on."""}  # fmt: skip
 HOTEL_RU = {1: "Гостиница\n\nСутки в гостинице для кошек стоят 14 евро. Завтрак проходит по средам в 8:30."}
+NUMBERED = {
+    1: """House
+
+Room 12 has a projector and 20 seats. Автобус 4 отправляется в 8:15. Halle 2 öffnet um 9:00 Uhr. אולם 2 נפתח בשעה 9:00.
+Error 30 means that the recovery key does not fit. E-204 means that the paper is out."""
+}
 CLINIC_HE = {1: "חיסונים\n\nחיסון כלבת לכלב עולה 24 אירו. קורס אילוף נמשך שישה שבועות."}
 
 
@@ -89,10 +95,32 @@ CLINIC_HE = {1: "חיסונים\n\nחיסון כלבת לכלב עולה 24 אי
         # Without an article a noun is a thing all the same.
         ("Сколько стоят сутки в гостинице для попугая?", "Сутки в гостинице для кошек стоят 14 евро. [1]", HOTEL_RU),
         ("כמה עולה חיסון כלבת לחתול?", "חיסון כלבת לכלב עולה 24 אירו. [1]", CLINIC_HE),
+        # Another room, line or error than the one that was asked about; said openly, or with its number left out.
+        ("How many seats has room 14?", "Room 12 has a projector and 20 seats. [1]", NUMBERED),
+        ("How many seats has room 14?", "It has 20 seats. [1]", NUMBERED),
+        ("Когда отправляется автобус 9?", "Автобус 4 отправляется в 8:15. [1]", NUMBERED),
+        ("Wann öffnet Halle 5?", "Halle 2 öffnet um 9:00 Uhr. [1]", NUMBERED),
+        ("מתי נפתח אולם 5?", "אולם 2 נפתח בשעה 9:00. [1]", NUMBERED),
+        ("What does error 31 mean?", "Error 30 means that the recovery key does not fit. [1]", NUMBERED),
+        ("What does E-205 mean?", "E-204 means that the paper is out. [1]", NUMBERED),
     ],
 )  # fmt: skip
 def test_a_true_sentence_about_a_neighbour_of_what_was_asked_is_not_said(question, answer, sources) -> None:
     assert not is_said(question, answer, sources)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many seats has room 12?", "Room 12 has a projector and 20 seats. [1]"),
+        ("Когда отправляется автобус 4?", "Автобус 4 отправляется в 8:15. [1]"),
+        ("Wann öffnet Halle 2?", "Halle 2 öffnet um 9:00 Uhr. [1]"),
+        ("מתי נפתח אולם 2?", "אולם 2 נפתח בשעה 9:00. [1]"),
+        ("What does e-204 mean?", "E-204 means that the paper is out. [1]"),
+    ],
+)
+def test_of_what_is_numbered_the_one_that_was_asked_about_is_said(question, answer) -> None:
+    assert is_said(question, answer, NUMBERED)
 
 
 @pytest.mark.parametrize(

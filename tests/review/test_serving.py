@@ -153,7 +153,7 @@ async def test_where_the_model_is_gone_the_evaluation_fails_and_code_answers_not
     assert await store.tx(reviews.results_of, "t", "e1") == []
 
 
-async def test_how_many_of_the_claimed_quotes_stand_is_counted_for_the_arm(store: SqlStore) -> None:
+async def test_how_often_the_model_was_asked_and_how_many_quotes_stand_is_counted_for_the_arm(store: SqlStore) -> None:
     """Of a model that makes quotes up, also where it was told so and did better."""
     made_up = {"document": "handbook.md", "quote": "Claims may be made at any time by anybody."}
 
@@ -170,6 +170,7 @@ async def test_how_many_of_the_claimed_quotes_stand_is_counted_for_the_arm(store
         await running(store).run("t", id_, ScriptedModel(model))
     rows = await store.tx(lambda connection: list(connection.execute(sa.select(exposures).order_by("arm"))))
     assert [(row.arm, row.case_id, row.citations) for row in rows] == [("e1", "C-1", 1.0), ("e2", "C-1", 0.5)]
+    assert [row.calls for row in rows] == [2, 4], "two criteria, each asked about again where a quote was made up"
 
 
 async def test_what_a_model_costs_is_added_up_and_billed_by_the_plan(store: SqlStore) -> None:

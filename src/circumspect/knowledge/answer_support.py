@@ -37,7 +37,7 @@ from circumspect.knowledge.conflicts import is_tied, list_differing_terms, list_
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.person_names import list_person_names
 from circumspect.knowledge.rates import list_asked_times, read_time
-from circumspect.knowledge.stated_facts import list_facts
+from circumspect.knowledge.stated_facts import list_facts, list_labels
 from circumspect.knowledge.stated_values import StatedValue, is_same_value, values
 from circumspect.knowledge.terms import stem_word, telling_words, words
 from circumspect.language.detection import find_language
@@ -53,7 +53,10 @@ _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++|(?:https?:/
 _PHONE = re.compile(r"\+?\(?\d[\d ().-]{5,20}\d")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _PRINTED = re.compile(r"^\d{1,2}(?:\.\d{1,2})*+[.)]?\s")
-_CODE = re.compile(r"(?<!\w)(?=[^\W_]*\d)(?=\d*[^\W\d_])[^\W_]{2,12}(?!\w)")
+_MIXED = r"(?=[^\W_]*\d)(?=\d*[^\W\d_])[^\W_]{2,12}"
+_HYPHENED = r"(?:(?![\u0590-\u05ff])[^\W\d_]){1,3}-(?!(?:19|20)\d\d(?!\d))\d{1,8}[^\W\d_]?"
+_CODE = re.compile(rf"(?<![\w-])(?:{_MIXED}|{_HYPHENED})(?![\w-])")
+"""A product's or an error's: "b12", "l-204". "Mid-2025" is none, nor is a Hebrew preposition before a number."""
 _WORD = re.compile(r"(?<=[\w,] )[^\W\d_]{3,}|(?<=[«“\"])[^\W\d_]{3,}(?=[»”\"])")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ENOUGH = 0.6
@@ -225,6 +228,8 @@ def _find_unfounded(stated: list[str], at_hand: AtHand) -> tuple[str, ...]:
         return tuple(about)
     if others := [one for one in about if _is_of_other_clause(one, at_hand.asked)]:
         return tuple(others)
+    if others := [one for one in about if _is_of_other_number(one, at_hand.asked)]:
+        return tuple(others)
     if other_time := [one for one in about if _is_for_other_time(one, at_hand)]:
         return tuple(other_time)
     if _is_in_other_language(stated, at_hand):
@@ -282,6 +287,12 @@ def _is_of_other_clause(sentence: str, asked: str) -> bool:
     return any(score_clause(text, one, facts, question) > best for one in behind)
 
 
+def _is_of_other_number(text: str, asked: str) -> bool:
+    """Room 12 was described, and room 14 was asked about."""
+    wanted, there = (list_labels(list_facts(_CITED.sub(" ", one))) for one in (asked, text))
+    return any(not wanted[label] & there[label] for label in wanted.keys() & there.keys())
+
+
 def _stands_together(sentence: str, asked: frozenset[str], at_hand: AtHand) -> bool:
     """Each figure stands in a sentence of a passage that is about the same thing: the lead time of a heat pump is not
     the grant for one, although both are in the documents."""
@@ -306,6 +317,8 @@ def _is_read_so(place: str, asked: frozenset[str], meant: frozenset[str], at_han
         return False
     missing = frozenset(one for one in asked if not is_among(one, there)) - _list_said_otherwise(place, at_hand)
     if is_opposed(at_hand.asked, place) or not _has_condition(place, at_hand.asked):
+        return False
+    if _is_of_other_number(place, at_hand.asked):
         return False
     things = asked - list_cases(at_hand.asked, asked)
     if (things and things <= missing) or missing & _list_names(at_hand.asked):

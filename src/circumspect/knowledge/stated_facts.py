@@ -90,7 +90,7 @@ def _patterns() -> _FactPatterns:
         numbered=(
             re.compile(
                 rf"(?<!\w)(?:{glued}(?P<label>{labels})|[№#])[\s\u00a0]{{0,2}}(?:№\s?)?"
-                rf"(?P<id>\d{{1,4}}[a-z]?|[^\W\d_])(?!\w|[.,:]\d)(?:\s{through}[\s-]?(?P<next>\d{{1,4}})(?!\w|[.,:]\d))?",
+                rf"(?P<id>\d{{1,4}}[a-z]?|(?<=[\s\u00a0№#])[^\W\d_])(?!\w|[.,:]\d)(?:\s{through}[\s-]?(?P<next>\d{{1,4}})(?!\w|[.,:]\d))?",
                 re.IGNORECASE,
             ),
             # "5th grade"; where nouns are inflected a number alone says the same, since a count has another form.
@@ -125,6 +125,15 @@ def list_facts(text: str) -> tuple[StatedValue, ...]:
 def _add(found: list[StatedValue], more: Iterable[StatedValue]) -> None:
     taken = [(one.start, one.end) for one in found]
     found.extend(one for one in more if not any(one.start < end and start < one.end for start, end in taken))
+
+
+def list_labels(facts: Iterable[StatedValue]) -> dict[str, frozenset[str]]:
+    """What is numbered, with its numbers: "branch 3"."""
+    found: dict[str, frozenset[str]] = {}
+    for one in facts:
+        if one.kind == "place" and len(parts := one.unit.split()) == 2:
+            found[parts[0]] = found.get(parts[0], frozenset()) | {parts[1]}
+    return found
 
 
 def without_facts(text: str, stated: Iterable[StatedValue]) -> str:

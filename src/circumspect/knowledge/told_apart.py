@@ -7,7 +7,6 @@ names one that the other lacks, both may be true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 
 from circumspect.knowledge.answer_terms import is_among
@@ -16,7 +15,8 @@ from circumspect.knowledge.asked_question import AskedQuestion, list_asking_term
 from circumspect.knowledge.conflicts import is_other_case, list_differing_terms, list_general_terms, list_names
 from circumspect.knowledge.listed_cases import list_facts_of, read_said_of
 from circumspect.knowledge.said_no import says_no
-from circumspect.knowledge.stated_values import StatedValue, StatedValueKind, is_same_value
+from circumspect.knowledge.stated_facts import list_labels
+from circumspect.knowledge.stated_values import StatedValueKind, is_same_value
 from circumspect.knowledge.terms import stem_word, stop_words, telling_words, words
 from circumspect.language.detection import find_language
 from circumspect.language.folding import INNER_MARKS
@@ -46,18 +46,10 @@ def is_told_apart(left: Answering, right: Answering, kind: StatedValueKind, aske
 
 def _is_other_label(left: Answering, right: Answering, kind: StatedValueKind, asked: AskedQuestion) -> bool:
     """Branch 3 and branch 7, or a branch that is not the one that was asked about."""
-    here, there, wanted = (_list_labels(side) for side in (left.facts, right.facts, asked.stated))
+    here, there, wanted = (list_labels(side) for side in (left.facts, right.facts, asked.stated))
     if any(wanted[label] - side.get(label, wanted[label]) for side in (here, there) for label in wanted):
         return True
     return kind != "place" and any(not here[label] & there[label] for label in here.keys() & there.keys())
-
-
-def _list_labels(facts: Iterable[StatedValue]) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for one in facts:
-        if one.kind == "place" and len(parts := one.unit.split()) == 2:
-            found[parts[0]] = found.get(parts[0], frozenset()) | {parts[1]}
-    return found
 
 
 def _is_other_year(left: Answering, right: Answering, kind: StatedValueKind, asked: AskedQuestion) -> bool:

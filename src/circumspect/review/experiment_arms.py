@@ -66,6 +66,8 @@ def _exposure(connection: sa.Connection, evaluation: Evaluation, now: float) -> 
     """A case in which something stayed uncertain goes to a person: that is an escalation."""
     under: Any = evaluation.request["experiment"]
     statuses, tokens, cost = reviews.count_results(connection, evaluation.tenant, evaluation.id)
+    results = reviews.results_of(connection, evaluation.tenant, evaluation.id, limit=_MOST_RESULTS)
+    whole: list[Any] = [result for _, result in results]
     outcome = "failed" if evaluation.state == "failed" else "escalated" if statuses.get("UNCERTAIN") else "answered"
     return ExposureRow(
         tenant=TenantId(evaluation.tenant),
@@ -79,17 +81,17 @@ def _exposure(connection: sa.Connection, evaluation: Evaluation, now: float) -> 
         cost_usd=cost,
         tokens=tokens,
         seconds=now - evaluation.created_at,
-        citations=_measure_citations(connection, evaluation),
+        calls=sum((one.get("usage") or {}).get("model_calls", 0) for one in whole),
+        citations=_measure_citations(whole),
         at=now,
     )
 
 
-def _measure_citations(connection: sa.Connection, evaluation: Evaluation) -> float | None:
+def _measure_citations(results: Sequence[Any]) -> float | None:
     """Of all quotes that were claimed, the share that stands in the documents; None where nothing was quoted. What our
     own rules quote is copied from a document, and always stands."""
     standing = claimed = 0
-    for _, result in reviews.results_of(connection, evaluation.tenant, evaluation.id, limit=_MOST_RESULTS):
-        found: Any = result
+    for found in results:
         kept = [plain(one["quote"]) for one in found["citations"]]
         said = {plain(quote).strip(_EDGES) for quote in _list_claims(found.get("trace") or ())}
         claimed += len(said) or len(kept)
