@@ -46,6 +46,9 @@ CONFLICTS = [
     ("How long before a visit can I cancel it?", "# Visits\n\nA visit lasts 20 minutes.\n\n## Cancelling a visit\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling a visit\nYou can cancel a visit up to 48 hours before it begins."),
     ("How long is a visit?", "# Visits\n\nA visit lasts 20 minutes.", "# Fees\n\nA visit lasts 30 minutes."),
     ("Was kostet der Verleih eines Bootes?", "# Boote\n\nDer Verleih eines Bootes kostet 20 Euro.", "# Preise\n\nVerleih eines Bootes: 25 Euro."),
+    ("За сколько дней можно вернуть товар?", "# А\n\nТовар можно вернуть в течение 14 дней.", "# Б\n\nВернуть товар можно за 30 дней."),
+    ("תוך כמה ימים אפשר להחזיר מוצר?", "# החזרות\n\nאפשר להחזיר מוצר תוך 14 ימים.", "# שאלות\n\nניתן להחזיר מוצר תוך 30 יום."),
+    ("When does the summer fair begin?", "# News\n\nThe summer fair begins on 3 July 2027.", "# Calendar\n\nIn 2027 the summer fair begins on 5 July."),
 ]  # fmt: skip
 NONE = [
     ("Wann schließt die Bücherei?", "# Bücherei\n\nDie Bücherei schließt um 18.30 Uhr.", "# Zeiten\n\nDie Bücherei ist bis 18:30 geöffnet."),
@@ -66,6 +69,10 @@ NONE = [
     ("Can I change my appointment?", "# Visits\n\n## Cancelling\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling\nYou can cancel a visit up to 48 hours before it begins."),
     ("How long is a visit?", "# Visits\n\nA visit lasts 20 minutes.\n\n## Cancelling a visit\nYou can cancel a visit up to 24 hours before it begins.", "# Fees\n\n## Cancelling a visit\nYou can cancel a visit up to 48 hours before it begins."),
     ("", "# A\n\nThe fee is 4 euros.", "# B\n\nThe fee is 5 euros."),
+    ("When does the summer fair begin?", "# News\n\nThe summer fair begins on 3 July 2027.", "# Archive\n\nIn 2025 the summer fair began on 5 July."),
+    ("What does the course cost?", "# Course\n\nThe course costs 90 euros.", "# Course for two\n\nTwo persons together pay 160 euros for the course."),
+    ("За сколько дней можно вернуть товар?", "# А\n\nТовар можно вернуть в течение 14 дней.", "# Б\n\nДеньги за товар мы вернём в течение 7 дней."),
+    ("תוך כמה ימים אפשר להחזיר מוצר?", "# החזרות\n\nאפשר להחזיר מוצר תוך 14 ימים.", "# זיכוי\n\nהכסף מוחזר תוך 7 ימי עסקים מקבלת המוצר."),
 ]  # fmt: skip
 
 

@@ -13,13 +13,21 @@ from dataclasses import replace
 from itertools import combinations
 
 from circumspect.knowledge.answering import Answering, is_enough, list_answering
-from circumspect.knowledge.asked_question import AskedQuestion, find_asking, read_question
-from circumspect.knowledge.conflicts import Conflict, ConflictEvidence, Quoted, find_conflicts, list_written
+from circumspect.knowledge.asked_question import AskedQuestion, find_asking, list_asking_words, read_question
+from circumspect.knowledge.conflicts import (
+    Conflict,
+    ConflictEvidence,
+    Quoted,
+    find_conflicts,
+    list_general_terms,
+    list_written,
+)
 from circumspect.knowledge.differing_facts import is_difference
 from circumspect.knowledge.said_no import is_same_claim, says_no
+from circumspect.knowledge.stated_facts import without_facts
 from circumspect.knowledge.stated_values import StatedValueKind
-from circumspect.knowledge.terms import stem_word, words
-from circumspect.knowledge.told_apart import is_told_apart
+from circumspect.knowledge.terms import stem_word, stop_words, words
+from circumspect.knowledge.told_apart import is_other_general_case, is_told_apart
 from circumspect.language.wanted import even_out, find_mentions, find_things
 
 _COARSE: tuple[StatedValueKind, ...] = ("weekday", "month", "year")
@@ -29,6 +37,9 @@ _COARSE: tuple[StatedValueKind, ...] = ("weekday", "month", "year")
 def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conflict]:
     """One for each pair of documents that give different answers, in the order of the passages."""
     asked = read_question(find_asking(question))
+    is_general = not asked.subject
+    if is_general:
+        asked = replace(asked, subject=_list_general_words(find_asking(question), asked))
     if not asked.subject:
         return []
     passages = list(passages)
@@ -41,12 +52,23 @@ def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conf
         pair = (left.evidence.document, right.evidence.document)
         if pair[0] == pair[1] or pair in found or not is_enough(left.covered & right.covered, asked):
             continue
+        if is_general and is_other_general_case(left, right, asked):
+            continue
         kind = _find_difference(left, right, asked)
         if kind and not is_told_apart(left, right, kind, asked):
             shared, quotes = left.terms & right.terms, (left.evidence.quote, right.evidence.quote)
             subject = list_written(shared, *quotes) or list_written(asked.subject, question)
             found[pair] = Conflict(kind, subject, left.show(kind), right.show(kind))
     return [*found.values(), *_list_others(passages, answering, asked, found)]
+
+
+def _list_general_words(question: str, asked: AskedQuestion) -> frozenset[str]:
+    """ "Until when can I return goods?" has no word that is not general, and is about something all the same. One such
+    word is too little, and so is a question that asks for nothing in particular."""
+    small, plain = stop_words(question) | list_asking_words(), without_facts(question, asked.stated)
+    general = [stem_word(word) for word in words(plain) if word not in small and word[0].isalpha()]
+    told = frozenset(word for word in general if word in list_general_terms())
+    return told if len(told) > 1 and not asked.is_open and not asked.yes_or_no else frozenset()
 
 
 def _leave_out_times_before(answering: list[Answering], asked: AskedQuestion) -> list[Answering]:

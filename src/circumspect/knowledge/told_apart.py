@@ -44,6 +44,16 @@ def is_told_apart(left: Answering, right: Answering, kind: StatedValueKind, aske
     )
 
 
+def is_other_general_case(left: Answering, right: Answering, asked: AskedQuestion) -> bool:
+    """Where a question has only general words, a general word is enough to be about something else: to return goods, or
+    the money for them."""
+    return any(
+        is_among(one, side.own) and not is_among(one, other.words | asked.words)
+        for one in _cases()
+        for side, other in ((left, right), (right, left))
+    )
+
+
 def _is_other_label(left: Answering, right: Answering, kind: StatedValueKind, asked: AskedQuestion) -> bool:
     """Branch 3 and branch 7, or a branch that is not the one that was asked about."""
     here, there, wanted = (list_labels(side) for side in (left.facts, right.facts, asked.stated))
@@ -57,7 +67,15 @@ def _is_other_year(left: Answering, right: Answering, kind: StatedValueKind, ask
     wanted = _list_asked(asked, "year")
     if wanted and any(side and not side & wanted for side in (here, there)):
         return True
+    if kind == "date" and (_is_of_another_year(left, there) or _is_of_another_year(right, here)):
+        return True
     return kind != "year" and bool(here - there and there - here)
+
+
+def _is_of_another_year(side: Answering, years: frozenset[float]) -> bool:
+    """ "In 2025 it began on 5 July" says nothing against a date that has its own year."""
+    own = {one.amount // 10_000 for one in side.own_facts if one.kind == "date" and one.unit == "date"}
+    return bool(own and years) and own.isdisjoint(years)
 
 
 def _list_asked(asked: AskedQuestion, kind: StatedValueKind) -> frozenset[float]:
