@@ -6,7 +6,7 @@ that somebody refused, that a rule denied, or that came back with other values i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,6 +33,8 @@ PREVENTED: tuple[HoldFate, ...] = ("refused", "denied", "corrected")
 
 HoldAnswerKind = Literal["refused", "corrected", "withdrawn"]
 _READ = frozenset(("model", "assessment", "policy", "critique", "tool", "intent"))
+_TELLING = frozenset(("policy", "intent"))
+"""A turn without a ruling and without an answer to a question held, proposed and answered nothing."""
 _REFUSED = (ReasonCode.DENIED_BY_USER, ReasonCode.DENIED_BY_COLLEAGUE)
 _SETTLED: Mapping[str, HoldAnswerKind] = {"correct": "corrected", "edit": "corrected", "withdraw": "withdrawn"}
 """What the journal calls it when a question is settled otherwise than by a yes or a no."""
@@ -94,8 +96,10 @@ class TurnHolds:
             earlier.fate = "corrected"
 
 
-def read_holds(entries: Iterable[JournalEntry | Message]) -> TurnHolds:
+def read_holds(entries: Sequence[JournalEntry | Message]) -> TurnHolds:
     """The same call is held once, however often a turn proposes it, and so is one that only leaves values out."""
+    if _TELLING.isdisjoint([entry.kind for entry in entries]):
+        return TurnHolds((), (), ())
     held: dict[str, Hold] = {}
     proposed: dict[str, ToolCall] = {}
     answers: list[HoldAnswer] = []

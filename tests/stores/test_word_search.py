@@ -57,3 +57,22 @@ def test_words_without_a_number_are_looked_for_together(connection):
     assert "order" in words
     assert "waited" in words
     assert len(found) == 30
+
+
+def test_the_words_of_a_message_are_not_counted(connection):
+    """Nobody ranks by their number, and a turn would write it twice."""
+    named = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name LIKE 'message_words%'")
+    tables = {name for (name,) in named}
+    assert "message_words_data" in tables
+    assert "message_words_docsize" not in tables
+
+
+def test_what_is_taken_out_of_the_index_is_not_found_any_more(connection):
+    visible, word = f"role <> 'internal' AND content LIKE '%%{rare_word(RARE)}%%'", rare_word(RARE)
+    assert asked(connection, [word], 10)[1] == {conversation_id(RARE)}
+    connection.exec_driver_sql(f"UPDATE messages SET content = 'unheardof' WHERE {visible}")
+    assert asked(connection, [word], 10)[1] == set()
+    assert asked(connection, ["unheardof"], 10)[1] == {conversation_id(RARE)}
+    connection.exec_driver_sql("DELETE FROM messages WHERE content = 'unheardof'")
+    assert asked(connection, ["unheardof"], 10)[1] == set()
+    connection.exec_driver_sql("INSERT INTO message_words (message_words) VALUES ('integrity-check')")

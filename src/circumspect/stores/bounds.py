@@ -24,13 +24,17 @@ _STEPS = 100_000
 """Of SQLite's machine, between two questions whether it may go on: about a millisecond."""
 
 
-def bound_sqlite(engine: sa.Engine, lock_seconds: float = LOCK_SECONDS) -> Callable[[sa.Connection], None]:
-    """What starts the time of a transaction which SQLAlchemy does not begin."""
+def bound_sqlite(engine: sa.Engine, lock_seconds: float = LOCK_SECONDS) -> Callable[[], None]:
+    """What starts the time of a transaction which SQLAlchemy does not begin. Those are never patient."""
     end = float("inf")
 
     def start(connection: sa.Connection, *_: object) -> None:
         nonlocal end
         end = float("inf") if _is_patient(connection) else time.monotonic() + SECONDS
+
+    def start_ours() -> None:
+        nonlocal end
+        end = time.monotonic() + SECONDS
 
     def bound(connection: Any, _record: object) -> None:
         wait_for_lock(connection, lock_seconds)
@@ -39,7 +43,7 @@ def bound_sqlite(engine: sa.Engine, lock_seconds: float = LOCK_SECONDS) -> Calla
     sa.event.listen(engine, "connect", bound)
     sa.event.listen(engine, "begin", start)
     sa.event.listen(engine, "before_cursor_execute", start)
-    return start
+    return start_ours
 
 
 def wait_for_lock(connection: Any, seconds: float) -> None:

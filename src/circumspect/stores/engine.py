@@ -53,7 +53,7 @@ class Database:
         name: str,
         files: LastingFiles | None = None,
         lock_seconds: float = bounds.LOCK_SECONDS,
-        begin: Callable[[sa.Connection], None] | None = None,
+        begin: Callable[[sqlite3.Connection], None] | None = None,
     ) -> None:
         """`begin` begins a transaction of the one connection that an SQLite database has."""
         self.engine = engine
@@ -62,9 +62,10 @@ class Database:
         self._lock_seconds = lock_seconds
         self.threads = Threads(threads)
         self._single = threads == 1
-        self._kept: sa.Connection | None = None
+        self._kept: tuple[sa.Connection, sqlite3.Connection] | None = None
+        """SQLAlchemy's connection, and the driver's in it."""
         self._is_held = False
-        self._begin = begin or _begin_immediate
+        self._begin = begin or _begin_immediately
 
     def transaction(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `body(connection, ...)` returns, committed; rolled back when it raises. In one of the threads only."""
@@ -74,7 +75,8 @@ class Database:
                     self._kept = self._open()
                 elif self.files:
                     self.files.require_same()
-                return self._write(self._kept, body, *args, **kwargs)
+                connection, driver = self._kept
+                return self._write(connection, driver, body, *args, **kwargs)
             with self.engine.begin() as connection:
                 return body(connection, *args, **kwargs)
         except Exception as error:
@@ -85,22 +87,22 @@ class Database:
     def _write(
         self,
         connection: sa.Connection,
+        driver: sqlite3.Connection,
         body: Callable[Concatenate[sa.Connection, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
         """Who waited for the lock in vain has waited for all: until it is had again, others are soon told."""
-        driver: Any = connection.connection.driver_connection
         later = is_synced_later(body)
         if later:
             _set_sync(driver, "NORMAL")
         try:
             # Begun and ended by the driver, since SQLAlchemy takes longer over it than SQLite over a turn's statements.
-            # It joins in (`_begin_immediate`) where a body runs statements of its kind.
-            self._begin(connection)
+            # It joins in where a body runs statements of its kind.
+            self._begin(driver)
             try:
                 if self._is_held:
-                    self._wait_for_lock(connection, self._lock_seconds)
+                    bounds.wait_for_lock(driver, self._lock_seconds)
                     self._is_held = False
                 result = body(connection, *args, **kwargs)
                 _end(connection, driver.commit)
@@ -110,7 +112,7 @@ class Database:
             return result
         except (sa.exc.OperationalError, sqlite3.OperationalError) as error:
             if not self._is_held and "locked" in str(error):
-                self._wait_for_lock(connection, min(HELD_SECONDS, self._lock_seconds))
+                bounds.wait_for_lock(driver, min(HELD_SECONDS, self._lock_seconds))
                 self._is_held = True
             if self.files and _FULL in str(error):
                 self.files.note_full()
@@ -119,22 +121,20 @@ class Database:
             if later:
                 _set_sync(driver, _SYNC)
 
-    def _wait_for_lock(self, connection: sa.Connection, seconds: float) -> None:
-        bounds.wait_for_lock(connection.connection.driver_connection, seconds)
-
-    def _open(self) -> sa.Connection:
+    def _open(self) -> tuple[sa.Connection, sqlite3.Connection]:
         connection = self.engine.connect()
         if self.files:
             with connection.begin():  # only then is the log of changes there
                 self.files.note(connection)
-        return connection
+        driver: Any = connection.connection.driver_connection
+        return connection, driver
 
     def scrub(self) -> bool:
         """Empty SQLite's log of changes, in which a deleted text stands until then. False while somebody else reads.
         Elsewhere it is the database's own business."""
         if self.engine.dialect.name != "sqlite" or self._kept is None:
             return True
-        driver: Any = self._kept.connection.driver_connection
+        _, driver = self._kept
         try:
             # Whoever reads for long must not keep all others from writing: the next time will do.
             bounds.wait_for_lock(driver, SCRUB_SECONDS)
@@ -156,7 +156,7 @@ class Database:
     def close(self) -> None:
         self.threads.close()
         if self._kept is not None:
-            self._kept.close()
+            self._kept[0].close()
             self._kept = None
         self.engine.dispose()
         if self.files:
@@ -224,12 +224,16 @@ def _sqlite(url: sa.URL, min_free_bytes: int, lock_seconds: float) -> Database:
     )
     start_time = bounds.bound_sqlite(engine, lock_seconds)
 
-    def begin(connection: sa.Connection) -> None:
-        start_time(connection)
-        _begin_immediate(connection)
+    def begin(driver: sqlite3.Connection) -> None:
+        start_time()
+        _begin_immediately(driver)
+
+    def join(connection: sa.Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        _begin_immediately(driver)
 
     sa.event.listen(engine, "connect", _prepare_sqlite)
-    sa.event.listen(engine, "begin", _begin_immediate)
+    sa.event.listen(engine, "begin", join)
     files = None if memory or path.startswith("file:") else LastingFiles(Path(path), min_free_bytes)
     return Database(engine, 1, "in memory" if memory else path, files, lock_seconds, begin)
 
@@ -267,8 +271,7 @@ def _keep_log_of_changes(connection: sqlite3.Connection) -> None:
             time.sleep(0.02)
 
 
-def _begin_immediate(connection: sa.Connection) -> None:
-    driver: Any = connection.connection.driver_connection
+def _begin_immediately(driver: sqlite3.Connection) -> None:
     if not driver.in_transaction:
         driver.execute("BEGIN IMMEDIATE")
 

@@ -48,7 +48,7 @@ def sql(text: str) -> Sql:
     return Sql(text, re.sub(r":(\w+)", r"%(\1)s", text.replace("%", "%%")))
 
 
-def run(connection: sa.Connection, statement: Sql, values: SqlValues) -> Any:
+def run(connection: sa.Connection, statement: Sql, values: SqlValues | Sequence[SqlValue]) -> Any:
     """The driver's cursor, which is the same for our purposes: `rowcount`, `fetchone()`, `fetchall()`."""
     driver: Any = connection.connection.dbapi_connection
     return driver.execute(getattr(statement, connection.dialect.name), values)
@@ -104,22 +104,20 @@ def insert(
     common: SqlValues | None = None,
     otherwise: str = "",
 ) -> None:
-    """One statement for all rows, which have the same columns in the same order; `common` columns are sent once.
+    """One statement for all rows, which have the same columns in the same order; each has the `common` columns as well.
     `otherwise` says what becomes of rows that are there already."""
     shared = common or {}
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
-        statement, names = _insert(table.name, tuple(shared), tuple(some[0]), len(some), otherwise)
-        values = dict(zip(names, (value for row in some for value in row.values()), strict=True))
-        run(connection, statement, {**shared, **values})
+        statement = _insert(table.name, (*shared, *some[0]), len(some), otherwise)
+        first = tuple(shared.values())
+        run(connection, statement, [value for row in some for value in (*first, *row.values())])
 
 
 @lru_cache(maxsize=256)
-def _insert(
-    table: str, shared: Sequence[str], columns: Sequence[str], rows: int, otherwise: str
-) -> tuple[Sql, tuple[str, ...]]:
-    names = [[f"{column}_{number}" for column in columns] for number in range(rows)]
-    values = ", ".join("(" + ", ".join(f":{name}" for name in (*shared, *row)) + ")" for row in names)
+def _insert(table: str, columns: Sequence[str], rows: int, otherwise: str) -> Sql:
+    """Values by their place: drivers look up each one that has a name."""
+    sqlite, postgresql = (", ".join([f"({', '.join([mark] * len(columns))})"] * rows) for mark in ("?", "%s"))
     # Table and column names come from `tables`, never from a caller's data.
-    text = f"INSERT INTO {table} ({', '.join((*shared, *columns))}) VALUES {values} {otherwise}"  # noqa: S608
-    return sql(text), tuple(name for row in names for name in row)
+    begin = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "  # noqa: S608
+    return Sql(f"{begin}{sqlite} {otherwise}", f"{begin}{postgresql} {otherwise.replace('%', '%%')}")
