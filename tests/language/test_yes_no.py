@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.language.answer_cases import cases
 
+from circumspect.language import yes_no
 from circumspect.language.folding import fold_words
 from circumspect.language.pack import pack
 from circumspect.language.phrases import words
@@ -198,3 +199,13 @@ def test_only_one_of_several_values_is_no_yes_to_all() -> None:
 def test_what_the_user_asked_for_may_be_repeated_in_their_own_words(wished, text, answer):
     asked_for = [wished] if wished else []
     assert classify(text, values=["cancel_order", "12345"], wished=asked_for) == answer
+
+
+def test_what_was_said_before_is_not_read_again_for_every_ruling(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    monkeypatch.setattr(yes_no, "_hear", lambda *given: read.append(given))
+    for _ in range(2):
+        assert classify("hm, perhaps once more then", values={"cancel_order"}) == "other"
+        assert classify("hm, perhaps once more then", values={"refund"}) == "other"
+    assert len(read) == 2, "once for each call that it may be about"
+    yes_no._classify.cache_clear()

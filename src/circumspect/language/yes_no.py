@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from circumspect.language.answer_words import AnswerTable, UnknownWord, find_parts, find_tables, is_question
 from circumspect.language.phrases import BREAK
@@ -54,7 +55,13 @@ def classify(
     """
     if len(text) > _LONGEST or is_question(text):
         return "other"
-    for table in find_tables(language or LANGUAGES[0]):
+    return _classify(text, language or LANGUAGES[0], tuple(values), asked, tuple(wished))
+
+
+@lru_cache(maxsize=1024)
+def _classify(text: str, language: Language, values: tuple[str, ...], asked: str, wished: tuple[str, ...]) -> YesNo:
+    """Remembered, since every ruling on a call listens to all that was said before it."""
+    for table in find_tables(language):
         try:
             heard = _hear(text, values, table, asked, wished)
         except UnknownWord:
