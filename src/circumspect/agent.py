@@ -125,8 +125,12 @@ class Agent:
         if not isinstance(text, str) or not isinstance(conversation, str):
             raise ConfigError("A message and the id of a conversation are texts.", fix="Give both as str.")
         _check_choice("language", language, LANGUAGES)
-        incoming = replace(
-            self._incoming(conversation, text),
+        incoming = Incoming(
+            self.tenant.id,
+            ConversationId(conversation),
+            TurnId(self._ids.new("turn")),
+            text,
+            self._clock.now(),
             key=key,
             principal=principal or name_principal(person),
             language=language,
@@ -151,13 +155,12 @@ class Agent:
         """A person's decision on a call that waits: `turn.pending.id` of an earlier turn. What was approved runs now;
         what was edited is ruled on again and waits anew."""
         errand = PersonDecision(IntentId(intent), decision, by, arguments or {})
-        who = principal or name_principal(person)
-        incoming = replace(self._incoming(conversation, ""), principal=who, person=person, errand=errand)
+        who, turn = principal or name_principal(person), TurnId(self._ids.new("turn"))
+        where = ConversationId(conversation)
+        incoming = Incoming(
+            self.tenant.id, where, turn, "", self._clock.now(), principal=who, person=person, errand=errand
+        )
         return await run_turn(incoming, self._setup or await self.open())
-
-    def _incoming(self, conversation: str, text: str) -> Incoming:
-        turn = TurnId(self._ids.new("turn"))
-        return Incoming(self.tenant.id, ConversationId(conversation), turn, text, self._clock.now())
 
     def turn_sync(self, text: str, *, conversation: str = "default", key: str | None = None) -> TurnResult:
         """The one door for code that is not async."""

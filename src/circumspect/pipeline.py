@@ -90,7 +90,7 @@ async def _take_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | 
         if setup.guide:
             setup.guide.note_results(incoming, notes)
         screened = screen(incoming, opened, tenant.language, profile, notes)
-        odd = None if profile.passthrough else partial(find_odd_name, tools=setup.tools)
+        odd = partial(find_odd_name, tools=setup.tools) if listener and not profile.passthrough else None
         voice = Voice(listener.text, odd) if listener and not news else None
         turn = TurnSteps(setup, screened, profile, setup.tools_of(incoming), notes, news, voice)
         try:

@@ -52,20 +52,9 @@ class LeanWire(ABC):
     ) -> None:
         self._pydantic, self._facts = model, facts
         self._profile: Mapping[str, Any] = model.profile
+        self.provider, self.url, self.model = model.system, model.base_url or "", model.model_name
         self._client = LeanClient(f"{self.url.rstrip('/')}/{path}", headers, settings)
         self._around: BoundedCache[dict[str, Any]] = BoundedCache(most=500, heaviest=4_000_000)
-
-    @property
-    def provider(self) -> str:
-        return self._pydantic.system
-
-    @property
-    def url(self) -> str:
-        return self._pydantic.base_url or ""
-
-    @property
-    def model(self) -> str:
-        return self._pydantic.model_name
 
     def takes(self, request: ModelRequest) -> bool:
         asked = request.options

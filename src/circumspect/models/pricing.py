@@ -100,7 +100,7 @@ class UsageTally:
         self.usage = replace(self.usage, attempts=self.usage.attempts + 1)
 
     def add_usage(self, usage: ModelUsage) -> None:
-        self.usage = combine_usage(self.usage, replace(usage, attempts=0, seconds=0.0))
+        self.usage = combine_usage(self.usage, usage)
 
 
 def combine_usage(one: ModelUsage, other: ModelUsage) -> ModelUsage:

@@ -162,11 +162,12 @@ class ProviderModel:
         return translate.check_reply(reply, prepared.request)
 
     def _usage(self, answer: WireAnswer, wire: Wire, prepared: _Prepared) -> ModelUsage:
-        usage = ModelUsage(self.name, answer.input_tokens, answer.output_tokens, answer.cached_tokens)
+        """Of the answer alone: tries and time are those of the whole call."""
+        usage = ModelUsage(self.name, answer.input_tokens, answer.output_tokens, answer.cached_tokens, attempts=0)
         if not (usage.input_tokens or usage.output_tokens):
             calls = "".join(one.arguments if isinstance(one.arguments, str) else "" for one in answer.calls)
             answered = estimate_tokens(answer.text, calls)
-            usage = ModelUsage(self.name, request_tokens(prepared.sent), answered, estimated=True)
+            usage = ModelUsage(self.name, request_tokens(prepared.sent), answered, attempts=0, estimated=True)
         models = (answer.model, wire.model)
         for name in (self.name, *models):
             if own := self._settings.prices.get(name):

@@ -66,7 +66,9 @@ def list_turns(request: ModelRequest) -> list[Turn]:
             _append(found, True, words)
         else:
             _append(found, False, _list_words(said))
-        _append(found, False, [Returned(id_, call.tool, clean(result.text)) for id_, call, result in exchange.answered])
+        if exchange.answered:
+            results = [Returned(id_, call.tool, clean(result.text)) for id_, call, result in exchange.answered]
+            _append(found, False, results)
         for result in exchange.orphans:
             _append(found, False, _list_words(result))
     if not found or found[0].by_model:

@@ -68,6 +68,9 @@ def use_prompts(versions: Mapping[str, Prompt]) -> Iterator[None]:
 def use_unchosen_prompts(versions: Mapping[str, Prompt]) -> Iterator[None]:
     """Inside, `prompt(name)` is the version given here, unless another was chosen around this: whoever tries a version
     out tries it on tenants that have one of their own, too."""
+    if not versions:
+        yield
+        return
     with use_prompts({**versions, **(_chosen.get() or {})}):
         yield
 

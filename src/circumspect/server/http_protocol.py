@@ -43,15 +43,17 @@ class Wire(_Protocol):  # type: ignore[misc]
         if self.transport.is_closing():
             return
         before = self.cycle
-        if before is None or before.response_complete or not before.more_body:
+        is_head = before is None or before.response_complete or not before.more_body
+        if is_head:
             if self._head > HEAD_BYTES:
                 self._refuse(431, "head_too_large", "The headers are too large.", "Send fewer and shorter ones.")
                 return
             self._head += len(data)
-            self._wait()
         super().data_received(data)
         if self.cycle is not before:
             self._got_it()
+        elif is_head:  # nearly always it comes whole, and nothing has to be waited for
+            self._wait()
 
     def on_headers_complete(self) -> None:
         # What is raised here reaches uvicorn as a request that cannot be read.

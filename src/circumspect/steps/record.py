@@ -47,6 +47,12 @@ async def record(
     if reply.escalation:
         notes.reasons.update({reply.escalation.reason: None, ReasonCode.ESCALATED_TO_HUMAN: None})
     result = _result(reply, screened, mode, notes)
+    interrupted = ReasonCode.TURN_INTERRUPTED in notes.reasons and not abandoned
+    silent = abandoned and (opened.overtaken or bool(opened.paused_by))
+    wishes = None
+    if keep and not interrupted and not silent:
+        speaks = bool(result.reply)
+        wishes = keep(opened.next_seq + len(result.entries) + speaks, speaks=speaks)
     closing = Closing(
         incoming=incoming,
         token=opened.token,
@@ -56,16 +62,14 @@ async def record(
         at=clock.now(),
         denied=reply.dropped or notes.withdrawn,
         escalation=reply.escalation,
-        interrupted=ReasonCode.TURN_INTERRUPTED in notes.reasons and not abandoned,
-        silent=abandoned and (opened.overtaken or bool(opened.paused_by)),
+        interrupted=interrupted,
+        silent=silent,
         executions=tuple(ran for ran in notes.ran if ran.effect == "read"),
         unwritten=tuple(notes.unwritten),
         multiplier=plan.multiplier,
         message_price=plan.message_price,
+        wishes=wishes,
     )
-    if keep and not closing.interrupted and not closing.silent:
-        next_seq = opened.next_seq + len(closing.entries) + closing.speaks
-        closing = replace(closing, wishes=keep(next_seq, speaks=closing.speaks))
     try:
         await store.close_turn(closing)
     except LeaseLost:
