@@ -320,6 +320,27 @@ class StatementWords:
 
 
 @dataclass(frozen=True, slots=True)
+class StateWords:
+    """states.txt: in what state an order or a booking is, as a reply and as the field of a record say it."""
+
+    state: Mapping[str, Lines]
+    """How a reply says that something is in the state, or not yet in it."""
+    value: Mapping[str, Lines]
+    """What the field says."""
+    record: Lines
+    """Of what a state is said."""
+    booking: Lines
+    """Those of it that are confirmed by somebody."""
+    pronoun: Lines
+    """Stands for one of them, right before what is said of it."""
+    adverbs: Lines
+    not_of: Lines
+    """In a clause with one of these something else is in that state, or only a part."""
+    clause: Lines
+    """Begins another clause: that, because."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConsentWords:
     """consent.txt: agreeing and asking in transcripts."""
 
@@ -561,6 +582,10 @@ class LanguagePack:
     @cached_property
     def statements(self) -> StatementWords:
         return _load(StatementWords, self.code, "statements")
+
+    @cached_property
+    def states(self) -> StateWords:
+        return _load(StateWords, self.code, "states")
 
     @cached_property
     def consent(self) -> ConsentWords:

@@ -28,6 +28,7 @@ from circumspect.policy.grounding.ran_calls import (
     is_named_by,
     may_change,
 )
+from circumspect.policy.grounding.record_states import find_contradicted_states
 from circumspect.policy.grounding.stated_figures import FigureSource, find_ids, has_other_figure
 from circumspect.policy.grounding.statements import ANY, Statement, admits_doubt, find_objects, read_statements
 from circumspect.values import Language, PastCall, ToolCall, ToolSpec
@@ -86,6 +87,8 @@ def find_untrue(
             before.clear()
         if reason:
             found[one.sentence] = reason
+    for sentence in find_contradicted_states(reply, calls):
+        found.setdefault(sentence, "not_done")
     if "unknown" in found.values() and admits_doubt(reply, language):
         found = {sentence: reason for sentence, reason in found.items() if reason != "unknown"}
     wanted = ((one, reason) for one, reason in found.items() if reason in reasons)
