@@ -63,7 +63,7 @@ bench: $(STAMP)  ## measure overhead, cost, enforce and start-up, beside the pee
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench --editable '.[bench-peers]'
 	@$(BIN)/python -m bench all
 
-services: $(STAMP)  ## find or install PostgreSQL, Redis, Chromium, Ray and the Node clients for the tests that need them
+services: $(STAMP)  ## find or install PostgreSQL, Redis, HAProxy, nginx, promtool, Chromium, Ray and the Node clients for the tests that need them
 	@bash scripts/services.sh
 
 lock: $(STAMP)  ## pin everything anew

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Find or install PostgreSQL, Redis, HAProxy, promtool, Chromium, Ray and the chat clients for Node for the tests that need
+# Find or install PostgreSQL, Redis, HAProxy, nginx, promtool, Chromium, Ray and the chat clients for Node for the tests that need
 # them, and say what is there.
 # Nothing is started: each test run makes a server of its own in a temporary folder and removes it afterwards.
 set -euo pipefail
@@ -79,6 +79,27 @@ install_promtool() {  # out of Debian's package, which would bring a Prometheus 
     rm -rf "$folder"
 }
 
+find_nginx() {
+    find_program nginx .venv/bin /usr/sbin /opt/homebrew/bin /usr/local/bin
+}
+
+install_nginx() {  # likewise: its package would begin to serve port 80
+    local folder package
+    find_nginx >/dev/null && return
+    [ -d .venv/bin ] && command -v apt-get dpkg >/dev/null || return 0
+    folder=$(mktemp -d)
+    apt-cache show nginx >/dev/null 2>&1 || apt-get update -qq || true
+    for package in nginx nginx-light; do  # the program is in the one or in the other
+        (cd "$folder" && apt-get download -qq "$package" >/dev/null 2>&1 && dpkg -x "$package"_*.deb .) || true
+        if [ -x "$folder/usr/sbin/nginx" ]; then
+            # The libraries it wants (pcre2, openssl, zlib) nearly every Debian has; without them it would not run.
+            "$folder/usr/sbin/nginx" -v 2>/dev/null && cp "$folder/usr/sbin/nginx" .venv/bin/ || true
+            break
+        fi
+    done
+    rm -rf "$folder"
+}
+
 find_ray() {
     .venv/bin/python -c 'from importlib.metadata import version; print(version("ray"))' 2>/dev/null
 }
@@ -143,6 +164,12 @@ report() {
         echo "HAProxy     not found: tests behind a proxy will be skipped"
         missing=1
     fi
+    if path=$(find_nginx); then
+        echo "nginx       $("$path" -v 2>&1 | sed -nE '1s/.*nginx\/([0-9.]+).*/\1/p')  $path"
+    else
+        echo "nginx       not found: tests behind it will be skipped"
+        missing=1
+    fi
     if path=$(find_promtool); then
         echo "promtool    $("$path" --version 2>&1 | sed -nE '1s/.*version ([0-9.]+).*/\1/p')  $path"
     else
@@ -173,6 +200,7 @@ report() {
 cd "$(dirname "$0")/.."
 install_missing
 install_promtool
+install_nginx
 install_node_clients
 install_ray
 report

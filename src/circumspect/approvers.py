@@ -8,9 +8,10 @@ the approval up.
 
 from __future__ import annotations
 
-from unicodedata import category, normalize
+from unicodedata import category
 
 from circumspect.errors import ApproverRefused
+from circumspect.normal_forms import normalise
 from circumspect.values import ANONYMOUS, PERSON, Intent
 
 KEY = "key:"
@@ -50,7 +51,7 @@ def name_person(account: str) -> str:
 def fold_name(account: str) -> str:
     """As names are compared: whoever writes theirs in other letters, or with letters that nobody sees, stays the same
     person."""
-    seen = "".join(" " if one.isspace() else one for one in normalize("NFKC", account) if category(one) not in _UNSEEN)
+    seen = "".join(" " if one.isspace() else one for one in normalise("NFKC", account) if category(one) not in _UNSEEN)
     return " ".join(seen.casefold().split())
 
 

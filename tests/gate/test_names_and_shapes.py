@@ -159,6 +159,8 @@ async def test_a_name_that_is_near_none_is_not_tried_again() -> None:
         ruling = await gate.rule({"name": "format_disk"})
     assert "Do not try it again" in ruling.tell_model
     assert "by exactly that name" not in ruling.tell_model
+    assert find_nearest("a" * 100, ["a" * 100, "b"]) == "a" * 100
+    assert find_nearest("a" * 100, ["a" * 99 + "b"]) == "", "how alike long names are costs too much"
     assert find_nearest("format_disk", ["ship_order"]) == find_nearest("", ["x"]) == find_nearest("a", []) == ""
 
 

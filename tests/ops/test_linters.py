@@ -20,6 +20,7 @@ from tests.patience import PATIENCE
 BESIDE_PYTHON = Path(sys.executable).parent
 KINDS_OF_OPERATORS = {"ServiceMonitor", "Kustomization"}
 EXPOSURE = 2.0
+NGINX_FOLDERS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
 def run(program: str, *arguments: str | Path, folder: Path = ROOT) -> str:
@@ -105,6 +106,8 @@ def test_haproxy_takes_the_lines_of_the_page(tmp_path: Path):
 
 def test_nginx_takes_the_lines_of_the_page(tmp_path: Path):
     config = tmp_path / "nginx.conf"
-    inner = f"access_log off; server {{ listen 127.0.0.1:8; {snippet('proxy_pass')} }}"
+    # Folders of its own: those of Debian's package are not there where only the program is.
+    folders = " ".join(f"{one}_temp_path {tmp_path}/{one};" for one in NGINX_FOLDERS)
+    inner = f"access_log off; {folders} server {{ listen 127.0.0.1:8; {snippet('proxy_pass')} }}"
     config.write_text(f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ {inner} }}")
-    run("nginx", "-t", "-q", "-c", config, "-p", tmp_path)
+    run("nginx", "-t", "-q", "-e", "stderr", "-c", config, "-p", tmp_path)

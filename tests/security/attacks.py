@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import httpx
@@ -128,12 +129,29 @@ def _page(client: httpx.Client, html: str) -> httpx.Response:
     return client.post("/v1/agent/interact", json=body)
 
 
+MARKS = "\u0315\u0300"
+"""Two marks that change places when they are put into order."""
+
+
+def _sign_in(client: httpx.Client, value: object, at: int) -> httpx.Response:
+    return client.post("/v1/session", json={"name": f"nobody-{at}", "password": value})
+
+
 SAID = "cancel order refund please my the and not yes no 12345 €12.50 tomorrow 2026-11-18 monday blue shirt size "
 
 
 def _rule(client: httpx.Client, value: object, at: int, said: str = SAID * 1_000) -> httpx.Response:
     call = {"tool": "cancel_order", "arguments": {"order_id": value}}
     body = {"call": call, "conversation": f"ruled-{at}", "messages": [{"role": "user", "content": said}]}
+    return client.post("/v1/rulings", json=body)
+
+
+def _rule_near(client: httpx.Client, at: int) -> httpx.Response:
+    """A tool that there is not, and many whose names have the same letters in another order."""
+    shuffle = Random(at)
+    names = ["".join(shuffle.sample("ab" * 98, 196)) for _ in range(128)]
+    tools = [{"name": name, "parameters": {"type": "object"}, "effect": "read"} for name in names[1:]]
+    body = {"call": {"tool": names[0], "arguments": {}}, "conversation": f"near-{at}", "tools": tools}
     return client.post("/v1/rulings", json=body)
 
 
@@ -150,6 +168,13 @@ ATTACKS: dict[str, Send] = {
     "a message of a thousand wishes": lambda client, at: _say(client, f"{at} " + "cancel order 12345. " * 990, at),
     "a message of wishes in one sentence": lambda client, at: _say(client, f"{at} " + "לבטל הזמנה 12345 " * 1_150, at),
     "a message of half a date": lambda client, at: _say(client, f"{at}a" + "2026-" * 3_970 + "b", at),
+    "a message of marks": lambda client, at: _say(client, f"{at}a" + MARKS * 9_900, at),
+    "a message of marks, of a visitor": lambda client, at: _visit(client, f"{at}a" + MARKS * 9_900),
+    "a talk of marks": lambda client, at: _rule(client, "12345", at, f"{at}a" + MARKS * 100_000),
+    "a cookie of backslashes": lambda client, at: client.get("/login", headers={"Cookie": 'a="' + '\\"' * 30_000 + '"'}),
+    "languages without end": lambda client, at: client.get("/login", headers={"Accept-Language": "," * 60_000}),
+    "a sign-in of lists": lambda client, at: _sign_in(client, [[[[[]]]]] * 65_000, at),
+    "a name that is nearly a tool's": lambda client, at: _rule_near(client, at),
     "a talk of many wishes": lambda client, at: _talk(client, 200, at),
     "an id of hex letters": lambda client, at: _page(client, f"<button id='{HEX}{at}'>Go</button>"),
     "another large schema every time": lambda client, at: _chat(
@@ -168,7 +193,7 @@ ATTACKS: dict[str, Send] = {
 }  # fmt: skip
 
 
-OF_VISITORS = ("a message of spaces, of a visitor",)
+OF_VISITORS = ("a message of spaces, of a visitor", "a message of marks, of a visitor")
 
 
 @dataclass

@@ -70,6 +70,7 @@ class Fortress:
         self.url = found[1]
         self.address = (urlsplit(self.url).hostname or "", urlsplit(self.url).port or 0)
         self.anyone = self.client()
+        self.anyone.get("/login")  # templates are read for the first page
         self.key = self.client(self.token)
         signed = self.anyone.post("/v1/session", json={"name": "root", "password": PASSWORD})
         assert signed.status_code == 201, signed.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 from contextlib import suppress
@@ -221,6 +222,18 @@ def test_smuggled_and_broken_requests_do_no_harm(house: House, raw: bytes) -> No
     assert b" 500 " not in answer[:20]
     assert b"Traceback" not in answer
     assert house.client().get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("raw", [b"[" + b"[]," * 50_000 + b"0]", b"[" + b'{"a":[[[]]]},' * 15_000 + b"0]"])
+def test_a_body_of_more_parts_than_anybody_sends_is_not_read(raw: bytes) -> None:
+    with pytest.raises(HttpProblem, match="more than 50,000 objects and lists"):
+        read_json(raw)
+
+
+def test_brackets_in_a_text_are_a_text() -> None:
+    said = '[{"' * 60_000
+    assert read_json(json.dumps({"text": said}).encode()) == {"text": said}
+    assert read_json(b"[" + b"[]," * 49_998 + b"0]") == [[]] * 49_998 + [0]
 
 
 @settings(max_examples=150)

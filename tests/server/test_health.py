@@ -7,6 +7,7 @@ import logging
 import re
 import shutil
 import sqlite3
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,9 +24,12 @@ from tests.database_clock import database_follows
 from tests.server.house import METRICS, OURS, House, is_a_problem, say
 
 from circumspect.clock import FixedClock
+from circumspect.journal import ExecutionEvent, Journal
 from circumspect.server.app import create_app
 from circumspect.server.config import Settings
+from circumspect.server.metrics import MOST_NAMES, Metrics
 from circumspect.server.request_log import ServerFormatter
+from circumspect.values import ConversationId, TurnId, TurnResult, Usage
 
 ROOT = Path(__file__).parents[2]
 
@@ -102,6 +106,30 @@ def test_a_turn_is_counted_by_tenant_mode_outcome_reason_model_and_tool(house: H
     assert grown("http_requests_total", method="POST", route=route, status="200") == 2
     assert ("circumspect_outbox_depth", frozenset()) in after
     assert ("circumspect_calls_of_unknown_outcome", frozenset()) in after
+
+
+def test_names_that_clients_bring_are_counted_by_name_up_to_a_number() -> None:
+    """A client brings tools of its own, with other names in every request, and a name once counted is kept."""
+    metrics, usage = Metrics(), Usage("standard")
+    turn = TurnResult(TurnId("t"), ConversationId("c"), "acted", "", (), None, usage)
+    for tenant in ("shop", "clinic"):
+        for number in range(1_000):
+            ran = ExecutionEvent(
+                "", execution="exec_1", tool=f"tool_{number}", arguments={}, state="delegated", result=None, error=""
+            )
+            journal = Journal()
+            journal.write(ran)
+            metrics.turn(tenant, replace(turn, entries=tuple(journal.entries)), 0.1)
+    for number in range(1_000):
+        metrics.request(f"METHOD{number}", "unknown", 404, 0.01)
+    counted: dict[str, list[float]] = {}
+    for family in text_string_to_metric_families(metrics.render().decode()):
+        for sample in family.samples:
+            counted.setdefault(f"{sample.name} {sample.labels.get('tenant', '')}", []).append(sample.value)
+    for tenant in ("shop", "clinic"):
+        made = counted[f"circumspect_tool_executions_total {tenant}"]
+        assert (len(made), sum(made)) == (MOST_NAMES + 1, 1_000)
+    assert counted["circumspect_http_requests_total "] == [1_000]
 
 
 def test_a_repeated_key_is_counted_once(house: House) -> None:

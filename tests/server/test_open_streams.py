@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -10,6 +11,7 @@ import pytest
 from tests.patience import wait_until
 from tests.server.house import OURS, THEIRS, House, is_a_problem
 from tests.server.test_evaluations import send
+from tests.server.test_health import values
 
 from circumspect.server import open_streams
 
@@ -45,6 +47,19 @@ def hold_as_many_as_there_may_be(
     wait_until(lambda: not house.app.state.services.streams._held)
     with ExitStack() as opened:
         open_stream(opened, ours, path)
+
+
+def test_how_long_somebody_looks_is_no_requests_time(house: House) -> None:
+    """The autoscaler goes by the time that requests take: an hour's look would be sixty requests of a minute."""
+    client = house.key(OURS)
+    path = f"/v1/evaluations/{send(client)['id']}/events"
+    with ExitStack() as opened:
+        open_stream(opened, client, path)
+        time.sleep(1.5)
+    wait_until(lambda: not house.app.state.services.streams._held)
+    at = frozenset({("route", "/v1/evaluations/{evaluation_id}/events")})
+    told = wait_until(lambda: values(house).get(("circumspect_http_request_seconds_sum", at)))
+    assert told < 1.5
 
 
 def test_a_tenant_follows_so_many_evaluations_and_the_others_follow_theirs(house: House) -> None:

@@ -83,6 +83,18 @@ def test_the_demo_prints_a_line_that_works_and_keeps_its_key(tmp_path: Path) -> 
         assert key.read_text().strip() in again
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of open files")
+def test_idle_connections_are_not_too_many_for_a_shells_limit_of_open_files() -> None:
+    """Of 256 that a shell begins with, a server would have none left for the 256th client, nor for its database."""
+    said = "import resource as r; from circumspect.cli.serve import raise_file_limit as go; go(); print(*r.getrlimit(r.RLIMIT_NOFILE))"
+    limited = ["bash", "-c", 'ulimit -Sn 256 && ulimit -Hn 4096 && exec "$@"', "bash", sys.executable, "-c", said]
+    done = subprocess.run(limited, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.split() == ["4096", "4096"], done.stderr
+    refused = [*limited[:2], 'ulimit -n 256 && exec "$@"', *limited[3:]]
+    done = subprocess.run(refused, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.split() == ["256", "256"], "what the system does not allow stays as it is"
+
+
 def test_a_busy_port_is_one_message(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

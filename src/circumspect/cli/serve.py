@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ BACKLOG = 4096
 
 GRACE_SECONDS = 3.0
 """What answers have to go out, after the time for turns is over."""
+MOST_FILES = 65_536
 KEEP_ALIVE_SECONDS = 75
 """Longer than most clients keep a connection they do not use, so that they close it and not we under their hands."""
 
@@ -77,6 +78,7 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
         sys.path.insert(0, str(Path.cwd()))
     settings = load_settings(config, **options)
     configure_logs(settings.log_level)
+    raise_file_limit()
     demo, first = asyncio.run(_prepare(settings))
     with ExitStack() as stack:
         listening = stack.enter_context(_listening(settings))
@@ -88,6 +90,20 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
         _welcome(settings, listening, demo, first)
         _run(_build_config(settings), settings, listening)
     click.echo("Stopped.")
+
+
+def raise_file_limit() -> None:
+    """Every connection is an open file, and so are databases and the processes that read documents. Shells and systemd
+    begin with 1,024, which a thousand idle clients use up; what the system allows is mostly much more."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if most == resource.RLIM_INFINITY else min(most, MOST_FILES)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 # --- before the workers ---------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ _PREFIX_ENDS = re.compile(r"[./:]|__")
 """`functions.cancel_order`, `mcp__shop__cancel_order`."""
 _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 LONGEST = 200
+_LONGEST_ALIKE = 64
+"""How alike two names are costs the product of their lengths, for each tool. Longer ones are spelled the same."""
 
 
 def find_nearest(name: str, known: Collection[str]) -> str:
@@ -23,7 +25,8 @@ def find_nearest(name: str, known: Collection[str]) -> str:
     for written in (name, bare):
         if found := spelled.get(_spell(written)):
             return found
-    close = get_close_matches(_spell(bare), spelled, n=1, cutoff=0.8)
+    likely, wanted = [one for one in spelled if len(one) <= _LONGEST_ALIKE], _spell(bare)
+    close = get_close_matches(wanted, likely, n=1, cutoff=0.8) if len(wanted) <= _LONGEST_ALIKE else ()
     return spelled[close[0]] if close else ""
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import unicodedata
 
 from circumspect.language.folding import HIDDEN
 from circumspect.language.scripts import LOOK_LIKE_CYRILLIC, LOOK_LIKE_LATIN, SCRIPTS
+from circumspect.normal_forms import normalise
 
 LONGEST = 20_000
 _MOST_READINGS = 8
@@ -35,7 +35,7 @@ _CYRILLIC = SCRIPTS["cyrillic"].letter
 def plain(text: str) -> tuple[str, ...]:
     """The text, and what it says once its disguises are taken off."""
     # A line break ends a clause for the lists, and costs nothing to put into the middle of a phrase.
-    text = _BREAK.sub(" ", _UNSEEN.sub("", unicodedata.normalize("NFKC", text[:LONGEST])))
+    text = _BREAK.sub(" ", _UNSEEN.sub("", normalise("NFKC", text[:LONGEST])))
     readings = [one_script(text)]
     if _SPACED.search(text):
         readings += [_SPACED.sub(lambda hit: re.sub(r"[^\w]|_", "", hit[0]), one) for one in readings]

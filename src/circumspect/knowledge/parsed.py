@@ -7,13 +7,13 @@ tags are where instructions to a model hide, and none of them changes what a per
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import cache
 
 from circumspect.errors import ConfigError
 from circumspect.knowledge.tree import SectionHeading, TextSpan
 from circumspect.language.pack import join_words, packs
+from circumspect.normal_forms import normalise
 
 
 class DocumentRefused(ConfigError):
@@ -41,7 +41,7 @@ _NEWLINES = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 def clean(text: str) -> str:
     """One kind of line end, composed letters, nothing invisible."""
-    return unicodedata.normalize("NFC", _INVISIBLE.sub("", _NEWLINES.sub("\n", text)))
+    return normalise("NFC", _INVISIBLE.sub("", _NEWLINES.sub("\n", text)))
 
 
 NUMBERED = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3}){0,4})[.)]?\s+(?P<rest>[^\W\d_].*)")

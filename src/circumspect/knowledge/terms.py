@@ -7,7 +7,6 @@ over-reduce now and then, which costs little in ranking; missing an inflected wo
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache, lru_cache
 
 from circumspect.language.detection import find_language
@@ -15,6 +14,7 @@ from circumspect.language.folding import INNER_MARKS, POINTS
 from circumspect.language.pack import packs, packs_read_with, split_pairs
 from circumspect.language.registry import LANGUAGES, Language
 from circumspect.language.scripts import SCRIPTS
+from circumspect.normal_forms import normalise
 
 _WORD = re.compile(rf"[^\W_]+(?:[{INNER_MARKS}][^\W_]+)*")
 _POINTS = re.compile(f"[{POINTS}]")
@@ -43,7 +43,7 @@ def _same_letters() -> dict[int, str]:
 
 def words(text: str) -> list[str]:
     """The words as written, lower case, without marks and inner quotes."""
-    plain = _POINTS.sub("", unicodedata.normalize("NFKC", text))
+    plain = _POINTS.sub("", normalise("NFKC", text))
     return [word for written in _WORD.findall(plain) if (word := _plain(written))]
 
 
@@ -51,7 +51,7 @@ def _plain(word: str) -> str:
     word = _QUOTES.sub("", word).casefold().translate(_same_letters())
     if word.isascii() or _WHOLE_LETTERS.match(word):
         return word
-    return "".join(letter for letter in unicodedata.normalize("NFKD", word) if letter.isalnum())
+    return "".join(letter for letter in normalise("NFKD", word) if letter.isalnum())
 
 
 def terms(text: str) -> list[str]:

@@ -13,6 +13,7 @@ import unicodedata
 from functools import cache, lru_cache
 
 from circumspect.language.pack import packs, split_pairs
+from circumspect.normal_forms import normalise
 
 DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 APOSTROPHES = "\u2018\u2019\u201a\u201b\u2032\u00b4\u05f3"
@@ -42,7 +43,7 @@ def fold(text: str) -> str:
     """The spelling in which values are compared and patterns are written: lower case, single blanks."""
     if not text.isascii():
         # The compatibility form of № is "No", which would grow together with the number behind it.
-        text = unicodedata.normalize("NFKC", text.replace("№", "#"))
+        text = normalise("NFKC", text.replace("№", "#"))
         text = _FOREIGN.sub(_even_out, text).replace("`", "'")
     text = text.casefold()
     return text if text.isalnum() else " ".join(text.split())
@@ -51,7 +52,7 @@ def fold(text: str) -> str:
 def even_out_signs(text: str) -> str:
     """What somebody was shown, as others write it down again: other quotation marks, dashes and blanks, in bold, with
     signs that nobody sees lost on the way. Letters, their case and digits stay."""
-    text = unicodedata.normalize("NFKC", text)
+    text = normalise("NFKC", text)
     text = "".join(_SIGNS.get(sign, sign) for sign in text if sign not in "*`" and unicodedata.category(sign) != "Cf")
     return " ".join(text.replace("'", '"').replace('\\"', '"').split())
 
@@ -76,7 +77,7 @@ def fold_words(text: str) -> str:
         text = text.lower()
     else:
         # The compatibility form of № is "No", which would turn a number into a refusal.
-        text = unicodedata.normalize("NFKC", text.replace("№", "#")).lower().translate(_same_letters())
+        text = normalise("NFKC", text.replace("№", "#")).lower().translate(_same_letters())
         text = _UNSEEN.sub("", text)
     if "'" in text:
         for short, long in _short_forms():

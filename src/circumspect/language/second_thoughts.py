@@ -8,7 +8,6 @@ certain to be what they were asked.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection
 
 from circumspect.language.answer_words import (
@@ -22,6 +21,7 @@ from circumspect.language.answer_words import (
 from circumspect.language.folding import fold_words
 from circumspect.language.pack import packs
 from circumspect.language.phrases import BREAK, words
+from circumspect.normal_forms import normalise
 from circumspect.values import Language
 
 _CODE = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]+-?)?\d[\w-]*(?:[.,:/]\d\w*)*", re.ASCII)
@@ -34,7 +34,7 @@ _MAY_CORRECT |= {"correction", "act", "thing", "want"}
 def find_new_values(text: str, values: Collection[str]) -> tuple[str, ...]:
     """Numbers and codes in the message that the question did not name."""
     known = {read_value(part.casefold()) for value in values for part in (value, *_CODE.findall(value))}
-    found = dict.fromkeys(_CODE.findall(unicodedata.normalize("NFKC", text)))
+    found = dict.fromkeys(_CODE.findall(normalise("NFKC", text)))
     return tuple(one for one in found if read_value(one.casefold()) not in known)
 
 

@@ -8,13 +8,13 @@ where it was found, so a quote that is shown can always be found. Too little to 
 from __future__ import annotations
 
 import re
-import unicodedata
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from circumspect.knowledge.tree import KnowledgeDocument, TextSpan
 from circumspect.language.folding import APOSTROPHES, DASHES, QUOTES
+from circumspect.normal_forms import normalise
 from circumspect.review.values import Citation
 
 SHORTEST = 8
@@ -140,7 +140,7 @@ def _characters(text: str) -> Iterator[tuple[str, int]]:
         elif letter.isascii():
             yield letter.lower(), index
         else:
-            for one in unicodedata.normalize("NFKC", letter).casefold():
+            for one in normalise("NFKC", letter).casefold():
                 yield (" " if one.isspace() else one), index
         blank = False
         index += 1

@@ -19,6 +19,7 @@ from circumspect.server.host_names import KnownHosts
 from circumspect.server.loop_watch import FollowRequests, RequestsUnderWay, watch_loop
 from circumspect.server.metrics import Metrics
 from circumspect.server.path_prefix import PathPrefix, list_paths, read_prefix, require_free_prefix
+from circumspect.server.plain_cookies import PlainCookies
 from circumspect.server.quick_routes import QuickRoutes
 from circumspect.server.request_limits import BODY_SECONDS, UPLOAD_SECONDS, BodyBounds, BodyLimit
 from circumspect.server.request_log import HeadAsGet, RequestLog
@@ -131,6 +132,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
     app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes, special=special)
     app.add_middleware(RequestLog, observe=metrics.request, is_closing=is_closing)
     app.add_middleware(HeadAsGet)
+    app.add_middleware(PlainCookies)
     app.add_middleware(KnownHosts, public_url=configured.public_url, allowed=configured.allowed_hosts)
     app.add_middleware(ResponseHeaders, public_url=configured.public_url)
     if prefix := read_prefix(configured.public_url):

@@ -7,6 +7,7 @@ would shrug.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import orjson
@@ -15,12 +16,22 @@ from circumspect.server.problems import HttpProblem
 
 DEEPEST = 100
 """Levels of JSON within JSON. Deeper ones are an attack or an accident."""
+MOST_PARTS = 50_000
+"""Objects and lists. A hundred thousand empty ones are 300 kB, and Python goes through all of them many times over."""
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 def read_json(body: bytes) -> Any:
     """The value, or an `HttpProblem` that says what is wrong with the body."""
     if not body.strip():
         raise HttpProblem(400, "bad_json", "The body is empty.", fix="Send one JSON object in UTF-8.")
+    if (parts := _count_parts(body)) > MOST_PARTS and _count_parts(_TEXT.sub(b"", body)) > MOST_PARTS:
+        raise HttpProblem(
+            400,
+            "bad_json",
+            f"The body has more than {MOST_PARTS:,} objects and lists.",
+            fix="Send fewer at a time.",
+        )
     try:
         orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -39,9 +50,14 @@ def read_json(body: bytes) -> Any:
         raise HttpProblem(
             400, "bad_json", f"The body cannot be read: {problem}.", fix="Send each name once, and plain values."
         ) from None
-    if _depth(value) > DEEPEST:
+    if parts > DEEPEST and _depth(value) > DEEPEST:
         raise _too_deep()
     return value
+
+
+def _count_parts(body: bytes) -> int:
+    """At least so many as there are: those in texts count too."""
+    return body.count(b"[") + body.count(b"{")
 
 
 def _too_deep() -> HttpProblem:

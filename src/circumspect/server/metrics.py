@@ -33,6 +33,11 @@ M = TypeVar("M", Counter, Histogram)
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 _TURN_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+MOST_NAMES = 200
+"""Tools and reviewers of one tenant that are counted by their names. Clients bring tools of their own, and each name is
+kept for as long as the server runs, and sent with every scrape."""
+OTHER = "other"
 _HTTP_SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -42,6 +47,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._known: dict[tuple[object, tuple[str, ...]], Any] = {}
+        self._names: dict[str, set[str]] = {}
         self.turns = self._counter("turns", "Turns by how they ended.", "tenant", "mode", "outcome")
         self.reasons = self._counter("reason_codes", "Reason codes of turns.", "tenant", "code")
         self.critiques = self._counter("critiques", "Second opinions that were asked for.", "tenant")
@@ -92,6 +98,15 @@ class Metrics:
             found = self._known[metric, labels] = metric.labels(*labels)
         return found
 
+    def _name(self, tenant: str, name: str) -> str:
+        """Itself, or `OTHER` where so many of the tenant's are known already."""
+        known = self._names.setdefault(tenant, set())
+        if name not in known:
+            if len(known) >= MOST_NAMES:
+                return OTHER
+            known.add(name)
+        return name
+
     def turn(self, tenant: str, result: TurnResult, seconds: float) -> None:
         usage, reasons = result.usage, result.reason_codes
         self._series(self.turns, tenant, usage.mode, result.outcome).inc()
@@ -110,14 +125,15 @@ class Metrics:
         for said in find_events(result.entries, AssessmentEvent):
             self._series(self.confidence, tenant).observe(said.confidence)
         for ran in find_events(result.entries, ExecutionEvent):
-            self._series(self.executions, tenant, ran.tool, ran.state).inc()
+            self._series(self.executions, tenant, self._name(tenant, ran.tool), ran.state).inc()
         for made in find_events(result.entries, ReasonedEvent):
             self._count_reasoning(tenant, made)
 
     def verdict(self, tenant: str, result: CriterionResult) -> None:
-        self._series(self.verdicts, tenant, result.controller, result.status).inc()
-        self._series(self.verdict_seconds, result.controller).observe(result.seconds)
-        self._series(self.verdict_confidence, tenant, result.controller).observe(result.confidence)
+        controller = self._name(tenant, result.controller)
+        self._series(self.verdicts, tenant, controller, result.status).inc()
+        self._series(self.verdict_seconds, controller).observe(result.seconds)
+        self._series(self.verdict_confidence, tenant, controller).observe(result.confidence)
         self._count_calls(tenant, result.calls)
 
     def evaluation(self, tenant: str, state: str) -> None:
@@ -147,7 +163,7 @@ class Metrics:
         self._series(self.verified, tenant, "yes" if success else "no").inc()
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        self._series(self.requests, method, route, str(status)).inc()
+        self._series(self.requests, method if method in METHODS else OTHER, route, str(status)).inc()
         self._series(self.request_seconds, route).observe(seconds)
 
     def note_stall(self, route: str, seconds: float) -> None:

@@ -23,6 +23,8 @@ from circumspect.stores.action_log import acting_from
 
 log = logging.getLogger("circumspect.http")
 
+HELD_SINCE = "circumspect.held_since"
+"""In the scope of a request whose answer is a stream that goes on until the client has enough."""
 _HARMLESS = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
 _context: ContextVar[dict[str, str] | None] = ContextVar("circumspect_request", default=None)
 
@@ -106,15 +108,15 @@ class RequestLog:
             response = problem_response(500, "internal", "Something of ours failed.", fix)
             await response(scope, receive, send_with_id)
         finally:
-            self._tell(scope, status, perf_counter() - began)
+            self._tell(scope, status, perf_counter() - began, scope.get(HELD_SINCE, perf_counter()) - began)
             _context.reset(token)
             acting_from.reset(origin)
 
-    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+    def _tell(self, scope: Scope, status: int, seconds: float, worked: float) -> None:
         route = getattr(scope.get("route"), "path", "") or "unknown"
         method = scope["method"]
         if self.observe:
-            self.observe(method, route, status, seconds)
+            self.observe(method, route, status, worked)
         if log.isEnabledFor(logging.INFO):
             facts = {"method": method, "route": route, "status": status, "seconds": round(seconds, 6)}
             log.info("request", extra=facts)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -178,9 +180,10 @@ http {{
 
 @pytest.fixture(params=["", "/"], ids=["leaves the prefix", "takes it away"])
 def proxied(request: pytest.FixtureRequest, below: ConsoleHouse, tmp_path: Path) -> Iterator[str]:
-    program = shutil.which("nginx") or "/usr/sbin/nginx"
-    if not Path(program).exists():
-        pytest.skip("nginx is not installed")
+    beside = Path(sys.executable).parent
+    program = shutil.which("nginx", path=os.pathsep.join([str(beside), os.environ.get("PATH", ""), "/usr/sbin"]))
+    if program is None:
+        pytest.skip("NO PROXY: run `make services` to test behind nginx")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 
 from circumspect.language import catalogue
+from circumspect.normal_forms import normalise
 from circumspect.policy.understanding.analysis import Analysis, AnalysisAction
 from circumspect.prompts import prompt
 from circumspect.values import Language
@@ -82,7 +83,7 @@ def response(
 
 def as_data(text: str) -> str:
     """One line with nothing in it that could pass for markup, a tag, a field or the end of a quotation."""
-    line = _SPACE.sub(" ", unicodedata.normalize("NFC", text))
+    line = _SPACE.sub(" ", normalise("NFC", text))
     line = "".join(sign for sign in line if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     return " ".join(_LOOSE_HASHES.sub("", line.translate(_SIGNS)).replace("__", "_").split())
 

@@ -29,6 +29,8 @@ from circumspect.values import LANGUAGES, Language
 log = logging.getLogger(__name__)
 
 COOKIE = "circumspect_language"
+_LONGEST_HEADER = 500
+"""Of languages that a browser asks for, in characters: a longer one has no more of ours in it."""
 NAMES: dict[Language, str] = {one: str(Locale(one).get_display_name(one)).capitalize() for one in LANGUAGES}
 """Each language by its own name."""
 OFFERED: dict[Language, str] = {
@@ -118,7 +120,10 @@ def pick_language(cookie: str | None, accept: str) -> Language:
     """What the person chose, else what the browser asks for first, else English."""
     if chosen := parse_language(cookie):
         return chosen
-    wanted = (parse_language(part.split(";")[0].strip().lower()[:2].replace("iw", "he")) for part in accept.split(","))
+    wanted = (
+        parse_language(part.split(";")[0].strip().lower()[:2].replace("iw", "he"))
+        for part in accept[:_LONGEST_HEADER].split(",")
+    )
     return next((one for one in wanted if one), "en")
 
 

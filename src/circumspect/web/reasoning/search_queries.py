@@ -11,12 +11,12 @@ The one choice that may surprise: a query that loses too much is not sent at all
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
 from circumspect.language.folding import fold_words
 from circumspect.language.pack import packs
+from circumspect.normal_forms import normalise
 from circumspect.web.search.domains import registrable_domain
 
 LONGEST = 200
@@ -47,12 +47,12 @@ def tidy_own_query(query: str) -> str:
 
 def normalise_query(query: str) -> tuple[str, ...]:
     """Neither capitals, signs nor the order of the words make another query."""
-    return tuple(sorted(set(_WORD.findall(unicodedata.normalize("NFKC", query).casefold()))))
+    return tuple(sorted(set(_WORD.findall(normalise("NFKC", query).casefold()))))
 
 
 def _keep(query: str, site: frozenset[str], names: frozenset[str]) -> Iterator[str]:
     before: frozenset[str] = frozenset()
-    for token in unicodedata.normalize("NFKC", query).split():
+    for token in normalise("NFKC", query).split():
         bare = token.strip(_AROUND)
         parts = [_reduce(part) for part in _WORD.findall(fold_words(bare))]
         if not _PLAIN.fullmatch(bare):
