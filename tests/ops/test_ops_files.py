@@ -265,7 +265,8 @@ def queries() -> Iterator[tuple[str, str]]:
     for rule in manifest("monitoring/adapter-rules.yaml")["rules"]["custom"]:
         yield from ((key, rule[key]) for key in ("seriesQuery", "metricsQuery"))
     for test in yaml.safe_load((OPS / "alerts.test.yaml").read_text("utf-8"))["tests"]:
-        yield from ((test["name"], one["series"]) for one in test["input_series"])
+        # Whether a server can be scraped is for Prometheus to say.
+        yield from ((test["name"], one["series"]) for one in test["input_series"] if one["series"][:3] != "up{")
 
 
 @pytest.mark.parametrize(("where", "query"), list(queries()))
