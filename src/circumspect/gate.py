@@ -58,7 +58,7 @@ from circumspect.policy.rules import RULES_FOR_BARE_CALLS, RULES_FOR_FOREIGN_CAL
 from circumspect.ports import Clock, Ids
 from circumspect.profiles import ADAPTIVE
 from circumspect.reasons import ReasonCode
-from circumspect.schema_bounds import measure_value
+from circumspect.schema_bounds import MOST_ARGUMENTS, measure_value
 from circumspect.values import (
     LANGUAGES,
     Business,
@@ -92,6 +92,8 @@ RUN_SECONDS = 900.0
 """How long a function may take before whoever asks again may take it for dead."""
 MOST_TRACED = 100_000_000
 """Parts of a call, each of which is looked for among so many letters of the conversation: some 100 ms."""
+SHORT = MOST_TRACED // MOST_ARGUMENTS
+"""Letters among which all the parts that a call may have can be looked for."""
 MUCH = 50_000
 """Letters that are read before the transaction of a ruling begins, not in it."""
 _TOO_MUCH = "it has too many values for so long a conversation: give fewer at once"
@@ -185,8 +187,7 @@ class Gate:
         async with self._talks.turn(place):
             talk = self._talks.follow(place, messages)
             known = messages is not None or bool(talk.utterances)
-            parts, _, _ = measure_value(proposed.arguments)
-            if parts * talk.letters > MOST_TRACED:
+            if talk.letters > SHORT and measure_value(proposed.arguments)[0] * talk.letters > MOST_TRACED:
                 many = UnreadableCall(ToolCall(proposed.tool, id=proposed.id), _TOO_MUCH)
                 return self._send_back(many, place, person)
             incoming = self._incoming(place, talk, person, account, claims, language, OutsideCall(proposed, True))
@@ -400,16 +401,19 @@ class Gate:
         key = (tool, known)
         if key not in self._rules:
             spec, policy = self._learnt.get(tool), self.policy.of(tool, self.tenant)
-            rules = (*(RULES_FOR_FOREIGN_CALLS if known else RULES_FOR_BARE_CALLS), *self._extra)
-            effect = effect_of(spec, policy)
-            self._rules[key] = tuple(one for one in rules if can_speak(one, spec, policy, effect))
+            effect, rules = effect_of(spec, policy), RULES_FOR_FOREIGN_CALLS if known else RULES_FOR_BARE_CALLS
+            # What a rule of the caller's may say nobody knows before it is asked, whatever it is called.
+            self._rules[key] = (*(one for one in rules if can_speak(one, spec, policy, effect)), *self._extra)
         return self._rules[key]
 
     def _reach(self, tool: str) -> Reach | None:
+        """Calls of other conversations that the tool's limits count, as far back as they look."""
         policy = self.policy.of(tool, self.tenant)
-        limits = [(span, party_of(one)) for one in (policy.limits if policy else ()) if (span := length(one.window))]
+        if not policy or not policy.limits:
+            return None
+        limits = [(span, party_of(one)) for one in policy.limits if (span := length(one.window))]
         spans = [span for span, party in limits if party != "conversation"]
-        if not policy or not spans:
+        if not spans:
             return None
         tools = frozenset((tool, *(name for limit in policy.limits for name in limit.across)))
         parties = {party for _, party in limits}

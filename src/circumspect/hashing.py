@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring as _quote
+from operator import itemgetter
 
+_KEY = itemgetter(0)
 _CONSTANTS = {True: "true", False: "false", None: "null"}
 
 
@@ -19,6 +21,8 @@ def digest(value: object) -> str:
 
 
 def _write(value: object) -> str:
+    if type(value) is dict and (keys := "".join(value)).isascii() and "\0" not in keys:
+        return _write_plain(value)
     match value:
         case str():
             return _quote(value) if value.isascii() or _is_text(value) else _tag("str", ascii(value))
@@ -34,6 +38,15 @@ def _write(value: object) -> str:
         case list() | Sequence():
             return "[" + ",".join([_write(item) for item in value]) + "]"
     raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _write_plain(value: dict[str, object]) -> str:
+    """An object under names that sort alike in every encoding and look like no type tag; nearly all are such."""
+    items = [
+        f"{_quote(key)}:{_quote(item) if type(item) is str and item.isascii() else _write(item)}"
+        for key, item in (sorted(value.items(), key=_KEY) if len(value) > 1 else value.items())
+    ]
+    return "{" + ",".join(items) + "}"
 
 
 def _tag(kind: str, value: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from circumspect.frozen_slots import fill_directly
 from circumspect.journal import Journal
 from circumspect.values import (
     ConversationId,
@@ -83,6 +84,7 @@ class Tools(Protocol):
     async def lookup(self, name: str, arguments: Mapping[str, Json], key: str) -> Json | None: ...
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Closing:
     """All that the end of a turn writes, in one transaction that also gives the conversation back."""

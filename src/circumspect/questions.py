@@ -19,6 +19,8 @@ from circumspect.values import Ask, Enforced, JsonObject, OutsideCall
 def find_second_question(enforced: Enforced, desk: ReplyContext) -> str:
     """What the second opinion would have the user asked, where the user can read it, it claims nothing, and it asks for
     more than the yes that we ask for anyway."""
+    if not enforced.doubt:
+        return ""
     doubt = desk.name_plainly(wording.render_value(enforced.doubt))
     unfit = find_untrue(doubt, desk.language, ()) or is_in_another(doubt, desk.language, desk.screened.incoming.text)
     return doubt if doubt and asks_more(doubt) and not unfit else ""

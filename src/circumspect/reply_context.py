@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from circumspect import wording
+from circumspect.frozen_slots import fill_directly
 from circumspect.language import catalogue
 from circumspect.policy.policy_file import Policy
 from circumspect.ports import Clock, Ids
 from circumspect.values import Enforced, Execution, Intent, Language, Profile, Screened, ToolSpec
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class ReplyContext:
     """What every ending needs: who speaks, to whom, about which tools."""

@@ -84,6 +84,10 @@ _NO_PARTS = frozenset((int, float, bool, type(None)))
 
 def measure_value(value: Json) -> tuple[int, int, int]:
     """Its parts, the characters in them, how deep they are nested. Stops where it is too deep anyhow."""
+    if type(value) is str:
+        return 1, len(value), 1
+    if type(value) is dict and (letters := _count_flat(value)) is not None:
+        return 1 + len(value), letters, 2 if value else 1
     parts = letters = deepest = 0
     rest: list[tuple[Any, int]] = [((value,), 0)]
     while rest and deepest <= DEEPEST:
@@ -109,6 +113,18 @@ def measure_value(value: Json) -> tuple[int, int, int]:
             elif isinstance(item, (Mapping, list, tuple)):
                 rest.append((item, depth))
     return parts, letters, deepest
+
+
+def _count_flat(value: dict[str, Json]) -> int | None:
+    """The characters of an object without objects and lists in it, as most arguments are; None for any other."""
+    letters = 0
+    for name, item in value.items():
+        if type(item) is str:
+            letters += len(item)
+        elif type(item) not in _NO_PARTS:
+            return None
+        letters += len(name if type(name) is str else str(name))
+    return letters
 
 
 def are_too_large(arguments: JsonObject) -> bool:

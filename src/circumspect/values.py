@@ -21,6 +21,7 @@ from typing import Annotated, Any, ClassVar, Literal, NewType, Protocol, TypeAli
 
 from typing_extensions import TypedDict
 
+from circumspect.frozen_slots import fill_directly
 from circumspect.hashing import digest, stable_share
 from circumspect.language.registry import LANGUAGES as LANGUAGES
 from circumspect.language.registry import Language as Language
@@ -203,6 +204,7 @@ class PersonDecision:
     """Those on the button, where the user pressed one in a conversation of ours: said as if they had typed them."""
 
 
+@fill_directly
 @dataclass(frozen=True)
 class OutsideCall:
     """A call that an agent of somebody else's wants to make: ruled on and run with no model of ours."""
@@ -274,6 +276,7 @@ def name_principal(person: str | None) -> str:
     return ANONYMOUS if person is None else f"{PERSON}{person}"
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Incoming:
     """A user's message on its way in. `key` is the client's idempotency key; `principal` is who speaks."""
@@ -364,6 +367,7 @@ class Message:
     meta: JsonObject = field(default_factory=dict)
 
 
+@fill_directly
 @dataclass(frozen=True)
 class ToolCall:
     """A call somebody proposes. `id` is the provider's own, kept so that results can be matched."""
@@ -390,6 +394,7 @@ IntentState = Literal["pending", "consumed", "denied", "superseded", "collected"
 """`collected`: settled, and an agent of somebody else's that proposed the call has heard what became of it."""
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Intent:
     """What a "yes" is bound to: exactly this call, as it was shown, for a while, once."""
@@ -435,6 +440,7 @@ class Intent:
         )
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Opened:
     """The conversation as this worker found it, claimed for the length of the turn by `token`."""
@@ -470,6 +476,7 @@ class Opened:
 YesNo = Literal["confirm", "deny", "other"]
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Screened:
     """The message, understood as far as code can: its language, and whether it answers a pending question."""
@@ -656,6 +663,7 @@ class Draft:
 # --- what the conversation has established so far -------------------------------------------------------------------
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Utterance:
     """Words of the conversation that anyone could read: the user's, or the assistant's to the user."""
@@ -665,6 +673,7 @@ class Utterance:
     index: int
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class PastCall:
     """A call that ran, with what came back. `trusted` is False when strangers can write what the tool returns."""
@@ -683,6 +692,7 @@ class PastCall:
     """False when it ran for somebody else."""
 
 
+@fill_directly
 @dataclass(frozen=True)
 class History:
     """The conversation as rules see it, oldest first: from the store in a live turn, from the file in an audit."""
@@ -761,6 +771,7 @@ def strictest(verdicts: Sequence[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: SEVERITY[verdict.kind], default=Allow())
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
     """What one rule said about a call."""
@@ -770,6 +781,7 @@ class RuleFinding:
     reason: ReasonCode | None = None
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Enforced:
     """A call as policy left it. `act` takes nothing else, and only `enforce` makes one (a test reads the source).
@@ -833,6 +845,7 @@ ToldOutcome = Literal["happened", "not", "unknown"]
 """What a person says of a call whose outcome is not known."""
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Execution:
     """A row of the ledger: written before the tool is called, completed after."""
@@ -897,6 +910,7 @@ class AnswerSource:
         }
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Reply:
     """How the turn ends: the words for the user and what they amount to."""
@@ -937,6 +951,7 @@ class UsageJson(TypedDict):
     context_rounds: int
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What a turn cost, summed over all of its model calls."""
@@ -1023,6 +1038,7 @@ class TurnJson(TypedDict):
     sources: list[SourceJson]
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """What the caller gets. `to_json` is what `POST /v1/conversations/{id}/messages` answers."""

@@ -65,9 +65,9 @@ def steps(message: Any) -> Sequence[TranscriptStep]:
             if role == "assistant" and not message.get("tool_calls") and not _OTHER_CALLS & message.keys():
                 return (TranscriptText("assistant", content),) if content else ()
             if role == "assistant" and not content:
-                return tuple(_calls(message))
+                return _plain_calls(message) or tuple(_calls(message))
         elif content is None and role == "assistant" and type(calls := message.get("tool_calls")) is list:
-            return tuple(_calls(message)) if calls else ()
+            return (_plain_calls(message) or tuple(_calls(message))) if calls else ()
     return tuple(_steps(message))
 
 
@@ -201,6 +201,26 @@ def _block(block: Mapping[str, Any]) -> Iterator[TranscriptStep]:
         yield from bedrock_blocks.read_block(block)
     elif "tool" in kind or "call" in kind:
         yield TranscriptGap(kind[:40])
+
+
+_PLAIN_MESSAGE = frozenset(("role", "content", "tool_calls", "id", "name", "refusal"))
+
+
+def _plain_calls(message: dict[str, Any]) -> tuple[TranscriptStep, ...]:
+    """The calls of a message that has nothing beside them, as OpenAI writes them; none where one is written
+    otherwise."""
+    calls = message.get("tool_calls")
+    if type(calls) is not list or not message.keys() <= _PLAIN_MESSAGE:
+        return ()
+    found: list[TranscriptStep] = []
+    for call in calls:
+        if type(call) is not dict or type(function := call.get("function")) is not dict:
+            return ()
+        name, given, identity = function.get("name"), function.get("arguments"), call.get("id")
+        if given is None or type(identity) is not str:
+            return ()
+        found.append(read_call(name, given, identity))
+    return tuple(found)
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[TranscriptStep]:

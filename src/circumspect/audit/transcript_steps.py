@@ -98,7 +98,10 @@ def read_identity(identity: Any) -> str:
 
 def first_of(given: Mapping[str, Any], names: Sequence[str]) -> Any:
     """The first of these keys that says anything: every writer has names of its own."""
-    return next((found for name in names if (found := given.get(name)) is not None), None)
+    for name in names:
+        if name in given and (found := given[name]) is not None:
+            return found
+    return None
 
 
 def read_named_call(call: Mapping[str, Any], otherwise: Any = None) -> TranscriptCall:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from circumspect.approvers import check_approver
 from circumspect.errors import ApproverRefused, NotYourConversation
+from circumspect.frozen_slots import fill_directly
 from circumspect.ports import Clock, Closing
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
@@ -51,6 +52,7 @@ class Reach:
     by_tenant: bool
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What is known at the moment of a decision."""
@@ -74,6 +76,7 @@ class Standing:
     """The end of what is written down, where that was asked for."""
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Decided:
     """What a decision writes."""

@@ -421,7 +421,7 @@ class Decision:
             past = to_past_call(one, self.talk.specs, 0, by_client=True)
             others.append(replace(past, same_person=theirs, unknown=one.state not in ("succeeded", "failed")))
         full = replace(session, elsewhere=tuple(others))
-        full.__dict__.update({key: session.__dict__[key] for key in ("ledger", "_known")})
+        full.__dict__.update({key: session.__dict__[key] for key in ("ledger", "_known", "utterances", "past_calls")})
         return full
 
     def _find_done(self) -> frozenset[str]:

@@ -45,6 +45,9 @@ class ForeignTalk:
         """Can strangers write what a tool returns?"""
         self.events: list[Utterance | PastCall] = []
         self.utterances: list[Utterance] = []
+        self._past_calls: list[PastCall] = []
+        self._session: History | None = None
+        """What the rules stand on, as long as nothing is added; with it goes what they have worked out."""
         self.names: list[str] = []
         """Whose each of them is, where messages name their users."""
         self.heard = -1
@@ -118,7 +121,11 @@ class ForeignTalk:
 
     @property
     def session(self) -> History:
-        return condition_view.attach(attach(History(tuple(self.events)), self._ledger), self._index)
+        if self._session is None or len(self._session.events) != len(self.events):
+            made = History(tuple(self.events))
+            made.__dict__.update(utterances=tuple(self.utterances), past_calls=tuple(self._past_calls))
+            self._session = condition_view.attach(attach(made, self._ledger), self._index)
+        return self._session
 
     def goes_on(self, messages: Sequence[Any]) -> bool:
         """Do these messages begin with what was read?"""
@@ -224,6 +231,7 @@ class ForeignTalk:
         self.letters += weigh_value(result if raw is None else raw)
         event = PastCall(call, result, ok, trusted, len(self.events), at, unknown=unknown)
         self.events.append(event)
+        self._past_calls.append(event)
         self._index.add(event)
         self._ledger.add(event, raw)
         return event

@@ -44,9 +44,9 @@ def read_proposal(call: Any) -> ToolCall:
         raise _refuse(call)
     if not isinstance(identity, str):
         raise _refuse_part("id", identity, "Give the id of the call as text.")
-    if isinstance(given, Mapping):
+    if type(given) is dict or isinstance(given, Mapping):
         try:
-            return _check_size(ToolCall(name, {str(key): _copy(value, 0) for key, value in given.items()}, identity))
+            return _check_size(ToolCall(name, _copy_named(given), identity))
         except RecursionError:
             raise UnreadableCall(ToolCall(name, id=identity), "the arguments are nested too deeply") from None
         except OverflowError:
@@ -63,7 +63,7 @@ def read_proposal(call: Any) -> ToolCall:
 
 def split_call(call: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """The name, the arguments and the id of a call, whatever its writer calls them."""
-    inner = next((found for key in _INSIDE if isinstance(found := call.get(key), Mapping)), None)
+    inner = _find_inside(call)
     named = call if inner is None else inner
     given = first_of(named, CALL_ARGUMENTS)
     if "custom" in call and inner is call["custom"]:
@@ -74,6 +74,13 @@ def split_call(call: Mapping[str, Any]) -> tuple[Any, Any, Any]:
 
 
 _INSIDE = ("function", "toolUse", "functionCall", "function_call", "custom")
+
+
+def _find_inside(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    for key in _INSIDE:
+        if key in call and isinstance(found := call[key], Mapping):
+            return found
+    return None
 
 
 def _find_repeated(written: str) -> str:
@@ -109,7 +116,14 @@ def copy_call(call: ToolCall) -> ToolCall:
 
 
 def copy_arguments(call: ToolCall) -> dict[str, Json]:
-    return {name: _copy(value, 0) for name, value in call.arguments.items()}
+    return {name: value if type(value) in _PLAIN else _copy(value, 0) for name, value in call.arguments.items()}
+
+
+def _copy_named(given: Mapping[Any, Any]) -> dict[str, Any]:
+    return {
+        key if type(key) is str else str(key): value if type(value) in _PLAIN else _copy(value, 0)
+        for key, value in given.items()
+    }
 
 
 def _copy(value: Any, depth: int) -> Any:
@@ -138,6 +152,8 @@ def _require_finite(value: float) -> float:
 
 
 def _as_mapping(call: Any) -> Mapping[str, Any]:
+    if type(call) is dict:
+        return call
     made = call if isinstance(call, Mapping) else to_plain(call)
     if not isinstance(made, Mapping):
         raise _refuse(call)

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from circumspect.errors import CircumspectError
+from circumspect.frozen_slots import fill_directly
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.tracing import trace
 from circumspect.policy.grounding.untrue import UntrueSentence
@@ -25,6 +26,7 @@ from circumspect.values import ConversationId, ExecutionId, ExecutionState, Inte
 from circumspect.wording import compact
 
 
+@fill_directly
 @dataclass(frozen=True)
 class Ruling:
     id: TurnId

@@ -124,6 +124,12 @@ def _is_plain_word(word: str, language: Language) -> bool:
     return _plain_words(language).fullmatch(word) is not None
 
 
+@lru_cache(maxsize=4096)
+def _languages_of(word: str) -> tuple[Language, ...]:
+    """Those in which it is a small everyday word."""
+    return tuple(one.code for one in packs() if _is_plain_word(word, one.code))
+
+
 def _is_plain(words: Sequence[str]) -> bool:
     """More than a name, and more than the one word everybody knows."""
     plain = any(_is_plain_word(word, one.code) for one in _by_script()[_LATIN] for word in words)
@@ -137,7 +143,11 @@ def _among(script: Script, words: Sequence[str], kept: Language | None) -> Langu
     stays = kept if kept in sharing else None
     if len(sharing) == 1 or (stays and len(words) == 1):
         return stays or sharing[0]
-    plain = {code: sum(1 for word in words if _is_plain_word(word, code)) for code in sharing}
+    plain = dict.fromkeys(sharing, 0)
+    for word in words:
+        for code in _languages_of(word):
+            if code in plain:
+                plain[code] += 1
     first, second = sorted(sharing, key=plain.__getitem__, reverse=True)[:2]
     # Names make a message no longer: "Was kostet Lantern Office am Tag?".
     said = [word for at, word in enumerate(words) if not at or word.islower()]

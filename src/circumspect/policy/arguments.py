@@ -11,6 +11,7 @@ from circumspect.policy.validators import find_validator
 from circumspect.values import Json, JsonObject, ToolSpec
 
 _OPTIONAL = re.compile(r"\b(?:optional|(?:may|can) be (?:left )?(?:empty|blank)|if any|empty string)\b", re.IGNORECASE)
+_NEVER_BLANK = frozenset((int, float, bool, list, dict))
 _FURTHER = re.compile(r"[a-zA-Z]_?[2-4]$")
 
 
@@ -31,7 +32,13 @@ def fill_defaults(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
 
 def find_missing(spec: ToolSpec, arguments: JsonObject) -> tuple[str, ...]:
     """Required parameters that are absent, null where null is not allowed, or blank where something must be said."""
-    return tuple([name for name in _required_in_order(spec) if _is_blank(spec, name, arguments)])
+    return tuple(
+        [
+            name
+            for name in _required_in_order(spec)
+            if type(arguments.get(name)) not in _NEVER_BLANK and _is_blank(spec, name, arguments)
+        ]
+    )
 
 
 def is_misbuilt(problem: str, value: Json, words: str = "") -> bool:

@@ -169,7 +169,7 @@ class View:
                 return _plain(value, decimal)
             inner = wanted.get(EACH, {}) if ANY not in wanted else merge_read_trees(wanted.get(EACH, {}), wanted[ANY])
             return [item if type(item) in _SIMPLE else self._prune(item, inner, decimal) for item in value]
-        if kind is not dict and not isinstance(value, Mapping):
+        if kind is not dict and kind not in _VIEWS and not isinstance(value, Mapping):
             return _plain(value, decimal)
         if ANY in wanted:
             inner = wanted[ANY] if wanted.keys() <= _MANY else None
@@ -255,6 +255,9 @@ class _Latest(_Facts):
     def __getitem__(self, tool: str) -> Any:
         known = self._view.known
         return known.result(known.by_tool[tool][-1])
+
+
+_VIEWS = frozenset((_Facts, _Newest, _Results, _Latest))
 
 
 def _key(call: ToolCall, source: FactKeeping | None) -> Json:

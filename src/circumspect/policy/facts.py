@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from circumspect.frozen_slots import fill_directly
 from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.values import (
     Assessment,
@@ -22,6 +23,7 @@ from circumspect.values import (
 )
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Facts:
     call: ToolCall

@@ -62,7 +62,9 @@ def required_arguments_are_present(facts: Facts) -> Verdict:
     if facts.spec is None:
         return ALLOWED
     missing = arguments.find_missing(facts.spec, facts.call.arguments)
-    said = facts.assessment.missing_params if facts.assessment else ()
+    if not facts.assessment:
+        return Ask(missing=missing) if missing else ALLOWED
+    said = facts.assessment.missing_params
     optional = facts.spec.properties.keys() - facts.spec.required if said else ()
     declared = [name for name in said if name not in optional]
     everything = tuple(dict.fromkeys((*missing, *declared)))
@@ -122,7 +124,7 @@ def nothing_runs_twice_in_a_turn(facts: Facts) -> Verdict:
 @rule(ReasonCode.OUTCOME_UNKNOWN)
 def no_earlier_outcome_is_unknown(facts: Facts) -> Verdict:
     """The same call is not still under way, nor did it end without anyone knowing how."""
-    if facts.effect != "read" and is_among(facts.call, facts.unsettled):
+    if facts.unsettled and facts.effect != "read" and is_among(facts.call, facts.unsettled):
         return Escalate()
     return ALLOWED
 
@@ -130,7 +132,7 @@ def no_earlier_outcome_is_unknown(facts: Facts) -> Verdict:
 @rule(ReasonCode.REPEATED_CALL)
 def what_a_person_saw_done_is_not_done_again(facts: Facts) -> Verdict:
     """No colleague found out that the same call, whose outcome nobody knew, has happened."""
-    if is_among(facts.call, facts.happened):
+    if facts.happened and is_among(facts.call, facts.happened):
         return Deny("A colleague found out that this exact call has happened. It is not made again: tell the user.")
     return ALLOWED
 
@@ -201,12 +203,19 @@ def _find_standing(facts: Facts) -> WishStanding:
     """Of the user's wish, where a policy does not let the call run whatever they say."""
     if facts.confirmed or facts.effect in ("read", None) or (facts.policy and facts.policy.confirm == "never"):
         return "wished"
-    return find_standing(_find_talk(facts), facts.call.tool)
+    # Worked out once, though three rules ask, and kept where the session keeps what it has worked out.
+    known: dict[tuple[str, str], WishStanding] = facts.session.__dict__.setdefault("standings", {})
+    about = (facts.call.tool, facts.words)
+    if about not in known:
+        known[about] = find_standing(_find_talk(facts), facts.call.tool)
+    return known[about]
 
 
 def _find_talk(facts: Facts) -> tuple[Utterance, ...]:
     """All that was said, oldest first, with the user's newest message at its end."""
     said = facts.session.utterances
+    if said and said[-1].speaker == "user" and said[-1].text == facts.words:
+        return said
     last = next((one.text for one in reversed(said) if one.speaker == "user"), "")
     return said if not facts.words or facts.words == last else (*said, Utterance("user", facts.words, len(said)))
 
@@ -235,8 +244,9 @@ def _where_somebody_spoke(one: Rule) -> Rule:
     where a policy says where values come from."""
 
     def check(facts: Facts) -> Verdict:
-        named = facts.policy is not None and bool(facts.policy.params)
-        return one.check(facts) if facts.mode == "adaptive" or named or facts.words.strip() else ALLOWED
+        if facts.mode == "adaptive" or (facts.policy and facts.policy.params) or facts.words.strip():
+            return one.check(facts)
+        return ALLOWED
 
     return replace(one, check=check)
 

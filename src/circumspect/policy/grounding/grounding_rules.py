@@ -29,9 +29,9 @@ from circumspect.policy.grounding.tracing import (
     as_folded_text,
     is_said,
     ledger_of,
+    list_values,
     needle,
     trace,
-    values,
 )
 from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.reasons import ReasonCode
@@ -66,7 +66,7 @@ def _is_named_by_user(event: PastCall, ledger: OriginLedger) -> bool:
     """One of the values that the source was found by is the user's own word."""
     return any(
         isinstance(value, str) and len(value) >= 3 and _all_words(fold(value), ledger.user_text)
-        for _, _, value in values(event.call.arguments)
+        for _, _, value in list_values(event.call)
     )
 
 

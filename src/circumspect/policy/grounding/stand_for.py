@@ -27,7 +27,7 @@ from circumspect.policy.grounding.actions import actions_of, words_of
 from circumspect.policy.grounding.described_records import find_beside, record_ids, strip_markdown
 from circumspect.policy.grounding.exchanges import exchange_of
 from circumspect.policy.grounding.fields import IndexedResult
-from circumspect.policy.grounding.tracing import Listing, ledger_of, names_an_id, values
+from circumspect.policy.grounding.tracing import Listing, ledger_of, list_values, names_an_id
 from circumspect.policy.grounding.words import bag
 from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.reasons import ReasonCode
@@ -121,7 +121,7 @@ def _make_choices(facts: Facts) -> Iterator[Choice]:
 
 
 def _find_ids(facts: Facts) -> list[str]:
-    found = (one for _, name, one in values(facts.call.arguments) if isinstance(one, str) and names_an_id(name))
+    found = (one for _, name, one in list_values(facts.call) if isinstance(one, str) and names_an_id(name))
     return [one for one in found if _fold_words(one)]
 
 
@@ -170,7 +170,7 @@ def _is_said(mark: str, words: str) -> bool:
 
 def find_unnamed_parts(facts: Facts) -> str:
     """Parts of a record that would be cancelled or deleted as a whole, where only other parts of it were named."""
-    if "delete" not in actions_of(facts.call.tool) or any("[" in path for path, _, _ in values(facts.call.arguments)):
+    if "delete" not in actions_of(facts.call.tool) or any("[" in path for path, _, _ in list_values(facts.call)):
         return ""
     question, answer = _read_exchange(facts)
     for _, value in record_ids(facts.call.arguments):
@@ -222,7 +222,7 @@ def _is_called(name: str, words: str) -> bool:
 
 def find_foreign_part(facts: Facts) -> str:
     """An id in a list that is known only as a part of another record, where the one in the call holds none of them."""
-    listed = [str(value) for path, name, value in values(facts.call.arguments) if "[" in path and names_an_id(name)]
+    listed = [str(value) for path, name, value in list_values(facts.call) if "[" in path and names_an_id(name)]
     if not listed:
         return ""
     results = [(event, one) for event, one in ledger_of(facts.session).results if event.ok and event.trusted]

@@ -16,6 +16,7 @@ from datetime import date
 from functools import cached_property, lru_cache
 from typing import Literal
 
+from circumspect.frozen_slots import fill_directly
 from circumspect.language.folding import fold
 from circumspect.language.wanted import leave_out_forbidden
 from circumspect.language.written_values import (
@@ -52,6 +53,7 @@ _SCALARS = frozenset((str, int, float, bool))
 _ID = bag("id ids iban account number code token key sku password username ref reference uuid")
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Traced:
     """One value of a call and where it was first seen."""
@@ -100,6 +102,7 @@ class Joined(FoldedText):
         return any(part.names_clock(clock) for part in self.parts)
 
 
+@fill_directly
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The newest of so many results in which an id is one to choose from, and the newest in which it is in a list."""
@@ -173,8 +176,8 @@ def as_folded_text(text: str) -> FoldedText:
 
 def ledger_of(session: History) -> OriginLedger:
     """The session's ledger: made once, and kept where the session keeps what it has worked out."""
-    kept = session.__dict__.get("ledger")
-    if not isinstance(kept, OriginLedger):
+    kept: OriginLedger | None = session.__dict__.get("ledger")
+    if kept is None:
         kept = OriginLedger()
         for event in session.events:
             kept.add(event)
@@ -198,6 +201,14 @@ def values(arguments: JsonObject, prefix: str = "") -> Iterator[tuple[str, str, 
             yield f"{prefix}{name}", name, value
         else:
             yield from _inside(f"{prefix}{name}", name, value, 0)
+
+
+def list_values(call: ToolCall) -> tuple[tuple[str, str, Json], ...]:
+    """Those of a call, listed once and remembered with it."""
+    known: tuple[tuple[str, str, Json], ...] | None = call.__dict__.get("values")
+    if known is None:
+        known = call.__dict__["values"] = tuple(values(call.arguments))
+    return known
 
 
 def _inside(path: str, name: str, value: Json, depth: int) -> Iterator[tuple[str, str, Json]]:
@@ -290,7 +301,7 @@ def trace(facts: Facts) -> tuple[Traced, ...]:
     if ledger.last is None or ledger.last[0] is not facts.call:
         spec = facts.spec
         changes = facts.effect not in ("read", None)
-        found = [_trace(ledger, spec, path, name, value, changes) for path, name, value in values(facts.call.arguments)]
+        found = [_trace(ledger, spec, path, name, value, changes) for path, name, value in list_values(facts.call)]
         ledger.last = (facts.call, tuple(found))
     return ledger.last[1]
 
@@ -449,7 +460,7 @@ def _is_echo(event: PastCall, sought: Needle) -> bool:
     """The call was given this very id: that it comes back tells nothing of where the model had it from."""
     if sought.kind not in ("id", "destination"):
         return False
-    return any(fold(str(given)) in sought.forms for _, _, given in values(event.call.arguments))
+    return any(fold(str(given)) in sought.forms for _, _, given in list_values(event.call))
 
 
 def _field(result: IndexedResult, forms: Sequence[str], trusted: bool) -> str:

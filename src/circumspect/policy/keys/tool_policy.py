@@ -61,8 +61,8 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 def effect_of(spec: ToolSpec | None, policy: ToolPolicy | None) -> Effect | None:
     """The stricter of what the file says and what the tool declares; None when nobody said anything."""
-    said = [effect for effect in (policy and policy.effect, spec and spec.effect) if effect]
-    return max(said, key=EFFECTS.index, default=None)
+    said, declared = policy.effect if policy else None, spec.effect if spec else None
+    return max(said, declared, key=EFFECTS.index) if said and declared else said or declared
 
 
 def cap_of(effect: Effect, policy: ToolPolicy | None) -> float:

@@ -11,8 +11,8 @@ assistant spoke of it, or said what is no plain answer, it may be the one that i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache, lru_cache
 
 from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, packs
@@ -23,7 +23,7 @@ from circumspect.language.yes_no import classify
 from circumspect.policy.grounding.actions import actions_of, objects_of
 from circumspect.policy.grounding.described_records import strip_markdown
 from circumspect.policy.grounding.fields import IndexedResult
-from circumspect.policy.grounding.tracing import OriginLedger, kind_of, values
+from circumspect.policy.grounding.tracing import OriginLedger, kind_of, list_values
 from circumspect.policy.understanding.open_wishes import acts_of
 from circumspect.values import PastCall, ToolCall, Utterance
 
@@ -32,6 +32,7 @@ _ADDRESS_OR_FILE = re.compile(r"(?<![\w.+@/-])(?:[\w.+-]+@[\w.-]+|[\w./-]+\.[a-z
 _GIVES_ANOTHER: Set[WantedAct] = frozenset(("change", "exchange"))
 _LAST = 100
 """So many of the last messages are looked at: an order from further back has had its answer."""
+_LONGEST_KEPT = 10_000
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 
 
@@ -46,7 +47,7 @@ def find_named_instead(talk: Sequence[Utterance], call: ToolCall, ledger: Origin
     if not all(map(_find_ids, clauses)):  # "cancel A-771 and cancel the chair as well"
         return ""
     words = "\n".join(clauses)
-    carried = {_key_of(str(one)) for _, _, one in values(call.arguments)}
+    carried = {_key_of(str(one)) for _, _, one in list_values(call)}
     named = {key: one for key, one in _find_ids(words).items() if key not in carried}
     for value in records if named and not _points_on().search(fold(words)) else ():
         key = _key_of(value)
@@ -56,6 +57,11 @@ def find_named_instead(talk: Sequence[Utterance], call: ToolCall, ledger: Origin
         if other:
             return f"The user named '{other}', not '{value}'."
     return ""
+
+
+def can_be_ordered(tool: str) -> bool:
+    """There are words in which somebody could order what the tool does, as far as its name tells."""
+    return bool(acts_of(tool)) or "pay" in actions_of(tool)
 
 
 def _list_records(call: ToolCall) -> list[str]:
@@ -76,7 +82,7 @@ def _list_records(call: ToolCall) -> list[str]:
 def _find_order(talk: Sequence[Utterance], tool: str) -> tuple[int, list[str]] | None:
     """The newest message that asks for what the tool does: where it stands, and what of it asks for that."""
     acts, pays = acts_of(tool), "pay" in actions_of(tool)
-    for at in range(len(talk) - 1, -1, -1) if acts or pays else ():
+    for at in range(len(talk) - 1, -1, -1) if can_be_ordered(tool) else ():
         if talk[at].speaker == "user" and (clauses := list(_find_clauses(talk[at].text, acts, pays))):
             return at, clauses
     return None
@@ -90,8 +96,17 @@ def _find_clauses(text: str, acts: Set[WantedAct], pays: bool) -> Iterator[str]:
         yield from (strip_markdown(one) for one in split_sentences(text) if "wish" in find_moods(one, "pay"))
 
 
-def _find_ids(text: str) -> dict[str, str]:
-    """What may be an id, as it is written."""
+def _find_ids(text: str) -> Mapping[str, str]:
+    """What may be an id, as it is written; of a text that is not very long remembered for a while."""
+    return _read_ids(text) if len(text) <= _LONGEST_KEPT else _list_ids(text)
+
+
+@lru_cache(maxsize=512)
+def _read_ids(text: str) -> Mapping[str, str]:
+    return _list_ids(text)
+
+
+def _list_ids(text: str) -> Mapping[str, str]:
     words = (hit.group().strip("-./+") for hit in _WORD.finditer(text))
     ids = (one for one in words if any(map(str.isdigit, one)) or _ADDRESS_OR_FILE.fullmatch(one))
     return {_key_of(one): one for one in ids if len(one) >= 3}
@@ -158,7 +173,7 @@ def _build(value: str) -> str:
 
 def _leads_to(event: PastCall, result: IndexedResult, value: str, other: str) -> bool:
     """What was looked up by the one id names the other: the order that replaces it."""
-    asked = {_key_of(str(one)) for _, _, one in values(event.call.arguments)}
+    asked = {_key_of(str(one)) for _, _, one in list_values(event.call)}
     return other in asked and any(_key_of(text) == value for _, text in result.leaves)
 
 

@@ -79,12 +79,17 @@ def _wishes(text: str, tool: str) -> bool:
     return any("wish" in find_moods(text, action) for action in _GRAVE & actions_of(tool))
 
 
+def is_grave(tool: str) -> bool:
+    """The tool takes something away or pays, as far as its name tells."""
+    return not _GRAVE.isdisjoint(actions_of(tool))
+
+
 def nobody_asked(talk: Sequence[Utterance], tool: str) -> bool:
     """The tool takes something away or pays, and no word of the user asks for that or agrees to an offer of it.
 
     False where it cannot be told: nobody said anything, or not in a language that there are words for.
     """
-    if _GRAVE.isdisjoint(actions_of(tool)):
+    if not is_grave(tool):
         return False
     said = [one.text for one in talk if one.speaker == "user" and one.text.strip()]
     if not said or not is_in_ours("\n".join(said)):
