@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
 
 from circumspect.stores import codec
 from circumspect.stores.codec import check_identifiers, clean, dumps
-from circumspect.stores.rehearsals import is_real
 from circumspect.stores.statements import Rows, Sql, SqlValues, run, sql
 from circumspect.stores.tables import (
     VISIBLE,
@@ -28,6 +28,7 @@ from circumspect.stores.tables import (
     usage,
 )
 from circumspect.values import (
+    REHEARSED,
     ConversationId,
     Execution,
     Intent,
@@ -212,16 +213,36 @@ def get_past(
 def get_recent_executions(
     connection: sa.Connection, tenant: TenantId, tools: Collection[str], since: float, person: str | None = None
 ) -> Sequence[Execution]:
-    columns = tool_executions.c
-    query = (
-        sa.select(tool_executions)
-        .where(columns.tenant == tenant, columns.tool.in_(sorted(tools)), columns.started_at >= since)
-        .where(is_real(tool_executions))  # what was only rehearsed is no reason to hold a call
-        .order_by(columns.started_at, columns.id)
+    """Everybody's, or those of a person's conversations; "" is everybody who did not say who they are."""
+    if not tools:
+        return []
+    named = {f"tool_{number}": tool for number, tool in enumerate(sorted(tools))}
+    whose = "" if person is None else _OF_PERSON if person else _OF_NOBODY
+    values: SqlValues = {"tenant": tenant, "since": since, "rehearsed": REHEARSED, "person": person, **named}
+    return [codec.execution(row) for row in _recent_executions(len(named), whose).read(connection, values)]
+
+
+_OF_PERSON, _OF_NOBODY = (
+    f"""
+    AND EXISTS (SELECT 1 FROM conversations
+        WHERE conversations.tenant = :tenant AND conversations.id = tool_executions.conversation AND {whose})
+    """  # noqa: S608
+    for whose in ("conversations.person = :person", "conversations.person IS NULL")
+)
+
+
+@lru_cache(maxsize=64)
+def _recent_executions(tools: int, whose: str) -> Rows:
+    """For so many tools. What was only rehearsed is no reason to hold a call: the same test as `rehearsals.is_real`."""
+    named = ", ".join(f":tool_{number}" for number in range(tools))
+    return Rows(
+        tool_executions,
+        f"""
+        WHERE tenant = :tenant AND tool IN ({named}) AND started_at >= :since {whose}
+          AND substr(conversation, 1, {len(REHEARSED)}) <> :rehearsed
+        ORDER BY started_at, id
+        """,
     )
-    if person is not None:
-        query = query.where(is_of_person(tenant, person))
-    return [codec.execution(row) for row in connection.execute(query)]
 
 
 def is_of_person(tenant: TenantId, person: str) -> sa.ColumnElement[bool]:
