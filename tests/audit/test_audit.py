@@ -216,6 +216,47 @@ def test_a_reply_that_claims_what_no_call_did_is_reported(tmp_path: Path) -> Non
     assert [claim.claim.reason for claim in claims] == ["not_done"]
 
 
+def undeclared(tmp_path: Path, talk: Talk) -> list[str]:
+    """The reasons of claims in a bare array of messages, which carries no tool definitions."""
+    path = tmp_path / "bare.json"
+    path.write_bytes(orjson.dumps(talk.messages))
+    return [row.claim.reason for row in audit([path]) if isinstance(row, Unsupported)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Your order A10077 has been cancelled.",
+        "I have cancelled your order A10077.",
+        "Order A10077 has already been shipped.",
+        "Ihre Bestellung A10077 wurde storniert.",
+        "Заказ A10077 отменён.",
+        "ההזמנה A10077 בוטלה.",
+    ],
+)
+def test_a_claim_is_found_where_no_tools_are_declared(tmp_path: Path, reply: str) -> None:
+    assert undeclared(tmp_path, looked_up().says(reply)) == ["not_done"]
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        looked_up().says("Your order A10077 is open. Shall I cancel it?"),
+        looked_up()
+        .calls("cancel_order", order_id="A10077")
+        .returns("ok")
+        .says("Your order A10077 has been cancelled."),
+        looked_up().calls("cancel_order", order_id="A10077").says("Your order A10077 has been cancelled."),
+        looked_up().calls("handle_case", order_id="A10077").returns("ok").says("Your order A10077 has been cancelled."),
+        looked_up().says("I have noted your order A10077 and looked into it."),
+        Talk().user("cancel it").says("Your order A10077 has been cancelled."),
+    ],
+    ids=["offer", "done", "no result", "unknown deed", "talk", "no calls"],
+)
+def test_without_declared_tools_what_may_be_so_is_left_alone(tmp_path: Path, talk: Talk) -> None:
+    assert undeclared(tmp_path, talk) == []
+
+
 def test_rows_are_json_lines_that_a_scorer_can_read(tmp_path: Path) -> None:
     talk = looked_up().calls("cancel_order", order_id="A10077", reason="not needed")
     path = written(tmp_path / "t.jsonl", conversation(talk), "{broken")

@@ -43,10 +43,13 @@ from circumspect.policy import condition_view
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.condition_view import HistoryIndex
 from circumspect.policy.facts import Facts
+from circumspect.policy.grounding.actions import actions_of
 from circumspect.policy.grounding.exchanges import exchange_of
-from circumspect.policy.grounding.ran_calls import RanCalls
+from circumspect.policy.grounding.ran_calls import RanCalls, may_change
+from circumspect.policy.grounding.record_states import find_contradicted_states
+from circumspect.policy.grounding.statements import read_statements
 from circumspect.policy.grounding.tracing import OriginLedger, attach, trace
-from circumspect.policy.grounding.untrue import UntrueReason, find_untrue
+from circumspect.policy.grounding.untrue import UntrueReason, UntrueSentence, find_untrue
 from circumspect.policy.judge import Rule, judge
 from circumspect.policy.keys.tool_policy import ToolPolicy, effect_of
 from circumspect.policy.policy_file import Policy
@@ -340,15 +343,33 @@ class _Conversation:
             self.words = text
         elif rule_on and self.written is None and (sign := find_written_call(text)):
             self.written = sign, index
-        if words.speaker == "assistant" and rule_on and self.auditor.claims and self.specs:
+        if words.speaker == "assistant" and rule_on and self.auditor.claims:
             rows += (
                 Unsupported(self.transcript.id, index, claim, self.transcript.path, self.transcript.line)
-                for claim in find_untrue(text, None, self.ran, known=self.words, said=self.words, reasons=_CLAIMED)
+                for claim in self._find_unsupported(text)
             )
         heard = Utterance(words.speaker, text, index)
         self._hear(heard)
         self.ledger.add(heard)
         return rows
+
+    def _find_unsupported(self, text: str) -> Sequence[UntrueSentence]:
+        """Without tool definitions only what plainly says that a deed was done, or what state a record is in, and only
+        where every call that was made says by its name what it does: any other may have done it."""
+        if not self.specs and not self._can_tell_deeds():
+            return ()
+        found = find_untrue(text, None, self.ran, known=self.words, said=self.words, reasons=_CLAIMED)
+        if self.specs or not found:
+            return found
+        plain = {one.sentence for one in read_statements(text) if one.kind in ("done", "not_done")}
+        plain.update(find_contradicted_states(text, self.ran))
+        return [one for one in found if one.sentence in plain]
+
+    def _can_tell_deeds(self) -> bool:
+        """A call that nobody answered may have done anything, too."""
+        called = list(self.ran.list_tools())
+        known = all(actions_of(tool) or not may_change(tool) for tool in called)
+        return bool(called) and known and not any(may_change(call.tool) for call in self.open.values())
 
     def _match_result(self, returned: TranscriptResult, index: int) -> Sequence[AuditRow]:
         call = self.open.pop(returned.call_id, None)

@@ -7,7 +7,7 @@ the same parameters are judged as one, and what they and their results say is on
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -120,6 +120,12 @@ class RanCalls:
     @property
     def unknown(self) -> Collection[SameCalls]:
         return self._unknown.values()
+
+    def list_tools(self) -> Iterator[str]:
+        """The names of the tools that were called, some of them more than once."""
+        for fate in (self._done, self._missed, self._unknown):
+            for tool, _ in fate:
+                yield tool
 
     def tell_deeds(self, call: ToolCall) -> frozenset[str]:
         spec = self.tools.get(call.tool)
