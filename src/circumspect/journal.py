@@ -16,7 +16,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import Enum
 from types import NoneType
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Protocol,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
@@ -446,11 +458,11 @@ def _encoder(hint: Any) -> Callable[[Any], Any] | None:
 
 def _decode(owner: type[Any], stored: JsonObject, *words: str) -> Any:
     found = {}
-    for one in _stored_fields(owner).every:
-        if one.key in stored:
-            found[one.name] = one.decode(stored[one.key])
-        elif not one.has_default:
-            raise _Misfit(one.key)
+    for name, key, _, has_default, _, decode in (_FIELDS.get(owner) or _stored_fields(owner)).every:
+        if key in stored:
+            found[name] = decode(stored[key])
+        elif not has_default:
+            raise _Misfit(key)
     return owner(*words, **found)
 
 
@@ -460,7 +472,7 @@ def _decoder(hint: Any) -> Callable[[Any], Any]:
     if hint is object:
         return lambda stored: stored
     if origin is Literal:
-        return lambda stored: _check(stored, stored in arguments)
+        return lambda stored: stored if stored in arguments else _refuse(stored)
     if NoneType in arguments:
         [some] = [_decoder(one) for one in arguments if one is not NoneType]
         return lambda stored: None if stored is None else some(stored)
@@ -474,7 +486,7 @@ def _decoder(hint: Any) -> Callable[[Any], Any]:
     if hint is float:
         return _number
     plain = _OBJECT if (origin or hint) is Mapping else hint
-    return lambda stored: _check(stored, isinstance(stored, plain))
+    return lambda stored: stored if isinstance(stored, plain) else _refuse(stored)
 
 
 def _number(stored: Any) -> float:
@@ -489,6 +501,8 @@ _OBJECT = (dict, Mapping)
 
 
 def _check(stored: Any, fits: bool) -> Any:
-    if not fits:
-        raise _Misfit(stored)
-    return stored
+    return stored if fits else _refuse(stored)
+
+
+def _refuse(stored: Any) -> NoReturn:
+    raise _Misfit(stored)

@@ -89,10 +89,9 @@ class LeanClient:
     @asynccontextmanager
     async def _send(self, body: bytes, seconds: float) -> AsyncIterator[aiohttp.ClientResponse]:
         limits = aiohttp.ClientTimeout(total=seconds, sock_connect=self._patience)
+        sent = aiohttp.BytesPayload(body)  # or it looks through all that a body could be
         try:
-            async with self._pool().post(
-                self._url, data=body, headers=self._headers, timeout=limits, allow_redirects=False
-            ) as response:
+            async with self._pool().post(self._url, data=sent, timeout=limits, allow_redirects=False) as response:
                 yield response
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL) as error:
             raise Unreachable(str(error)) from error
@@ -113,6 +112,7 @@ class LeanClient:
                     keepalive_timeout=_IDLE_SECONDS,
                     ssl=_trust() if self._url.startswith("https:") else True,
                 ),
+                headers=self._headers,
                 auto_decompress=False,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 proxy=_find_proxy(self._url),
