@@ -21,7 +21,8 @@ import sqlalchemy as sa
 from circumspect import outgoing
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import CircumspectError, ConfigError
-from circumspect.models.opening import OFFLINE
+from circumspect.models.opening import BUILT_IN, OFFLINE
+from circumspect.models.spec import parse, split_chain
 from circumspect.policy.keys.findings import Level, suggest_word
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
@@ -155,6 +156,7 @@ async def check_reading(
     found += _names(reading, file, specs, policy, whole)
     found += await _webhooks(reading, file, settings)
     found += await _prompts(reading, file, store)
+    found += _models(reading, file)
     documents = await asyncio.to_thread(_documents, reading, found)
     found += _authority(reading, file, documents)
     found += _review(reading, file, settings)
@@ -221,6 +223,24 @@ async def _prompts(reading: TenantFileReading, file: TenantFile, store: SqlStore
         except ConfigError as problem:
             found.append(reading.at(("prompts", name), problem.problem, problem.fix))
     return found
+
+
+def _models(reading: TenantFileReading, file: TenantFile) -> Iterator[Located]:
+    """Names that nobody can read: a tenant with one could not be served. Whether there is such a model, and a key for
+    it, the server says."""
+    browser = file.browser
+    named: dict[tuple[str, ...], str | None] = {("model",): file.model}
+    if browser:
+        named |= {("browser", "smart"): browser.smart, ("browser", "fast"): browser.fast}
+        named[("browser", "smart_fallback")] = browser.smart_fallback
+    named |= {("clients", "models", asked): name for asked, name in file.clients.models.items()}
+    for place, name in named.items():
+        for one in split_chain(name or ""):
+            try:
+                if one not in BUILT_IN:
+                    parse(one)
+            except ConfigError as problem:
+                yield reading.at(place, problem.problem, problem.fix)
 
 
 def _authority(
