@@ -184,7 +184,9 @@ async def test_settings_of_a_newer_version_stop_the_tenant_and_not_the_server(di
 
 
 async def test_a_model_that_cannot_be_opened_stops_the_tenant(directory, store, apply):
-    await apply(SMALL + "model: no such model\n")
+    await apply(SMALL)
+    row = await store.tx(tenants.get, SHOP)
+    await store.tx(tenants.put, row.tenant, {"model": "no such model"})
     with pytest.raises(TenantUnavailable, match="is not the name of a model"):
         await directory.setup(SHOP)
 
