@@ -159,3 +159,61 @@ def test_a_number_that_says_how_much_is_left_out(text: str, left: str) -> None:
 )
 def test_a_number_that_names_something_stays(text: str) -> None:
     assert leave_out_measured(text) == text
+
+
+@pytest.mark.parametrize(
+    ("people", "text"),
+    [
+        (3, "Столик на троих в пятницу"),
+        (2, "Нас двое, и обоих зовут Иван"),
+        (4, "Мы придём вчетвером"),
+        (2, "Поедем вдвоём"),
+        (5, "Забронируйте на пятерых"),
+        (3, "שלושתנו נגיע בשמונה"),
+        (3, "שולחן לשלושה בבקשה"),
+        (2, "רק שנינו"),
+        (4, "ארבעתנו באים"),
+        (2, "שולחן לשניים"),
+        (3, "Wir kommen zu dritt"),
+        (4, "Ein Tisch, wir sind zu viert"),
+        (2, "Zu zweit bitte"),
+        (5, "Wir wären zu fünft"),
+        (4, "Einen Vierertisch am Fenster"),
+        (3, "A table for the three of us"),
+        (4, "We are a foursome"),
+        (2, "The two of us are coming"),
+        (6, "A party of six"),
+        (2, "Table for two"),
+    ],
+)
+def test_how_many_people_there_are_is_a_number(people: int, text: str) -> None:
+    assert says_number(people, fold(text))
+
+
+@pytest.mark.parametrize(
+    ("people", "text"),
+    [
+        (3, "Столик на третьем этаже"),
+        (2, "Двойной номер на втором этаже"),
+        (3, "Столик на двоих"),
+        (4, "В четверг, пожалуйста"),
+        (3, "Тройка приехала"),
+        (3, "ביום שלישי בבקשה"),
+        (2, "שולחן בקומה שנייה"),
+        (4, "ביום רביעי, שולחן לשלושה"),
+        (2, "השנה הבאה"),
+        (8, "שמינית הגמר"),
+        (3, "Im dritten Stock"),
+        (2, "Zum zweiten Mal"),
+        (4, "Ein Viertel Wein, zu dritt"),
+        (8, "Zu achten ist auf das Wetter"),
+        (5, "Am fünften März"),
+        (2, "On the second floor"),
+        (3, "The third table"),
+        (4, "A fourth of it"),
+        (2, "Twofold"),
+        (3, "A table for two"),
+    ],
+)
+def test_what_only_sounds_like_so_many_people_is_none(people: int, text: str) -> None:
+    assert not says_number(people, fold(text))
