@@ -324,3 +324,20 @@ async def test_another_question_is_not_whether_to_go_ahead(gate: Gate, question:
     talk = Talk("Delete draft A-771 please").agent(question).user(answer)
     ruling = await gate.rule(talk.call("delete_draft", draft_id="A-771"), messages=talk.messages)
     assert ReasonCode.WISH_TAKEN_BACK not in ruling.reason_codes
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("תמחק את הקובץ alt.txt", "allow"),
+        ("Удалите, пожалуйста, alt.txt", "allow"),
+        ("היא תמחק את הקובץ alt.txt", "ask"),
+        ("Коллега сказал: удали alt.txt", "ask"),
+    ],
+)
+async def test_an_imperative_is_no_implication_in_any_language(
+    open_gate: Callable[..., Gate], clock: FixedClock, said: str, verdict: str
+) -> None:
+    gate = open_gate(policy="version: 1\ntools:\n  delete_file: {effect: write}\n", clock=clock)
+    call = ToolCall("delete_file", {"path": "alt.txt"})
+    assert (await gate.rule(call, messages=[{"role": "user", "content": said}])).verdict == verdict

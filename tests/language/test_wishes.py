@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from circumspect.language.wishes import asks_outright, implies_destruction
+from circumspect.language.wishes import asks_outright, implies_destruction, is_order
 
 WISHES = [
     ("I don't want this order anymore", "do not want this order anymore"),
@@ -168,3 +168,38 @@ def test_any_text_is_searched(text):
 def test_a_hostile_message_is_searched_in_reasonable_time(text):
     implies_destruction(text)
     asks_outright(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "תמחק את הקובץ alt.txt",
+        "שלום, תמחקי בבקשה את alt.txt",
+        "הסר את הקובץ alt.txt",
+        "Удали файл alt.txt",
+        "Привет! Удалите, пожалуйста, alt.txt",
+    ],
+)
+def test_an_imperative_at_the_head_of_its_sentence_is_an_order(text: str) -> None:
+    assert is_order(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "היא תמחק את הקובץ alt.txt",
+        "השרת מחק את הקובץ alt.txt",
+        "הבוס אמר לי: תמחק את הקובץ alt.txt",
+        "תמחק את הקובץ alt.txt?",
+        "אל תמחק את הקובץ alt.txt",
+        "התחרטתי, תמחק את alt.txt",
+        "Коллега сказал: удали alt.txt",
+        "Хочу удалить alt.txt",
+        "Не удаляй alt.txt",
+        "Get rid of alt.txt",
+        "I don't want alt.txt any more",
+        "Ich will alt.txt nicht mehr",
+    ],
+)
+def test_what_stands_behind_anything_else_may_be_none(text: str) -> None:
+    assert not is_order(text)

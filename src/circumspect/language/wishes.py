@@ -5,7 +5,8 @@
 about ("your refund policy") is neither.
 
 The one choice that may surprise: in Hebrew and Russian the lists overlap. There one form is both the polite order and
-the idle wish, so the careful reading holds, and both functions find it.
+the idle wish, so the careful reading holds, and both functions find it. `is_order` tells the two apart where that is
+certain: an imperative at the head of its sentence.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import cache, lru_cache
 from circumspect.language.folding import fold_words
 from circumspect.language.pack import LanguagePack, join_patterns, join_words, pack, packs
 from circumspect.language.phrases import words
+from circumspect.language.sentences import split_sentences
 from circumspect.language.word_lists import compile_gap
 from circumspect.values import Language
 
@@ -32,6 +34,27 @@ def implies_destruction(text: str) -> str | None:
 def asks_outright(text: str) -> str | None:
     """The first phrase that orders it: an imperative at the beginning of a clause, or after "please" or "I want to"."""
     return _first("destructive_command", text)
+
+
+@lru_cache(maxsize=64)
+def is_order(text: str) -> bool:
+    """What `implies_destruction` finds is an imperative with nothing before it in its sentence but what is no word of
+    its own: a greeting, "please". Behind anything else it may be what somebody else did or said."""
+    phrase = implies_destruction(text)
+    if phrase is None:
+        return False
+    languages = [one for one in packs() if phrase in one.phrases["destructive_command"]]
+    for sentence in split_sentences(text[:_LONGEST]):
+        said = f" {' '.join(words(fold_words(sentence)))} "
+        if not sentence.endswith("?") and any(_heads(one.code, phrase).match(said) for one in languages):
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _heads(language: Language, phrase: str) -> re.Pattern[str]:
+    before = join_patterns(map(re.escape, sorted(pack(language).phrases["filler"], key=len, reverse=True)))
+    return re.compile(rf" (?:(?:{before}|\|) ){{0,6}}{re.escape(phrase)} ")
 
 
 @lru_cache(maxsize=64)

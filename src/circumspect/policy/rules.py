@@ -170,7 +170,9 @@ def a_wish_is_not_a_command(facts: Facts) -> Verdict:
         return ALLOWED
     if facts.policy and facts.policy.confirm == "never":
         return ALLOWED
-    return Confirm() if wishes.implies_destruction(facts.words) else ALLOWED
+    if not wishes.implies_destruction(facts.words):
+        return ALLOWED
+    return ALLOWED if wishes.is_order(facts.words) and _find_standing(facts) == "wished" else Confirm()
 
 
 @rule(ReasonCode.ONLY_ASKED)
