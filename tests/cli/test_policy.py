@@ -129,6 +129,10 @@ def test_explain_says_in_plain_words_what_will_happen(run):
     assert lines["explanation"] == told.splitlines()
 
 
+def test_a_name_that_is_nearly_that_of_a_tool_is_not_explained(run):
+    run("policy", "explain", "cancel_ordr").refused("cancel_ordr", "did you mean 'cancel_order'?")
+
+
 def test_a_broken_file_explains_and_compares_nothing(run):
     for arguments in (
         ("policy", "explain", "cancel_order", "--policy", "broken.yaml"),

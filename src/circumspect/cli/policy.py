@@ -72,13 +72,22 @@ def check(path: Path, tools_path: Path | None, transcripts: tuple[Path, ...], as
 def explain(tool: str, path: Path, tenant: str | None, tools_path: Path | None, as_json: bool) -> None:
     """What will happen to a call of TOOL, in plain language."""
     from circumspect.policy.explain import explain as explained
+    from circumspect.policy.keys.findings import suggest_word
     from circumspect.policy.load import load
     from circumspect.values import TenantId
 
     specs = _specs(tools_path)
-    text = explained(
-        load(path, specs=specs), tool, specs.get(tool) if specs else None, TenantId(tenant) if tenant else None
-    )
+    loaded, of = load(path, specs=specs), TenantId(tenant) if tenant else None
+    spec = specs.get(tool) if specs else None
+    if spec is None and loaded.of(tool, of) is None:
+        # That no line covers a tool is an answer; that a name was mistyped is not.
+        near = suggest_word(tool, (*loaded.tools, *(specs or ())), closeness=0.8)
+        if near:
+            raise ConfigError(
+                f"No line of the policy covers a tool '{tool}': {near}",
+                fix="Give the name to the letter. Every call of a tool that no line covers is denied.",
+            )
+    text = explained(loaded, tool, spec, of)
     click.echo(orjson.dumps({"tool": tool, "explanation": text.splitlines()}) if as_json else text)
 
 
