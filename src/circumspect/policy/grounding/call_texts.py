@@ -7,13 +7,16 @@ so the identity stays its own, and a call never changes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import cast
 
 from circumspect.language.folding import fold
 from circumspect.values import Json, PastCall
 
 KEPT = 512
+_DEEPEST = 6
+_SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 class CallText:
@@ -31,8 +34,8 @@ class CallText:
     def records(self) -> tuple[str, ...]:
         """Each innermost record of the result with its names, and with what the call was about."""
         result = self.event.result
-        listed = isinstance(result, list)
-        return tuple(fold(one if listed else f"{one} {self._about}") for one in _list_records(result))
+        about = "" if isinstance(result, list) else f" {self._about}"
+        return tuple(fold(f"{one}{about}") for one in _list_records(result))
 
     @cached_property
     def _about(self) -> str:
@@ -52,30 +55,62 @@ def text_of(event: PastCall) -> CallText:
     return known
 
 
-def list_leaves(value: Json, depth: int = 0) -> Iterator[str]:
+def list_leaves(value: Json) -> list[str]:
     """Every scalar in it that says something."""
-    if isinstance(value, Mapping) and depth < 6:
-        for each in value.values():
-            yield from list_leaves(each, depth + 1)
-    elif isinstance(value, list) and depth < 6:
-        for each in value:
-            yield from list_leaves(each, depth + 1)
-    elif value not in (None, ""):
-        yield str(value)
+    found: list[str] = []
+    _collect_leaves(value, found, 0)
+    return found
 
 
-def _list_records(value: Json, depth: int = 0) -> Iterator[str]:
-    if isinstance(value, Mapping) and depth < 6:
-        nested = [each for each in value.values() if isinstance(each, Mapping | list) and each]
-        for each in nested:
-            yield from _list_records(each, depth + 1)
-        yield " ".join(
-            f"{name.replace('_', ' ')} {each}"
-            for name, each in value.items()
-            if each and not isinstance(each, Mapping | list)
-        )
-    elif isinstance(value, list) and depth < 6:
+def _collect_leaves(value: Json, found: list[str], depth: int) -> None:
+    inside = _look_inside(value) if depth < _DEEPEST else None
+    if inside is None:
+        if value not in (None, ""):
+            found.append(str(value))
+        return
+    for each in inside:
+        if type(each) is not str:
+            _collect_leaves(each, found, depth + 1)
+        elif each:
+            found.append(each)
+
+
+def _list_records(value: Json) -> list[str]:
+    found: list[str] = []
+    _collect_records(value, found, 0)
+    return found
+
+
+def _collect_records(value: Json, found: list[str], depth: int) -> None:
+    inside = _look_inside(value) if depth < _DEEPEST else None
+    if inside is None:
+        if value:
+            found.append(str(value))
+    elif isinstance(value, list):
         for each in value:
-            yield from _list_records(each, depth + 1)
-    elif value:
-        yield str(value)
+            _collect_records(each, found, depth + 1)
+    else:
+        told: list[str] = []
+        for name, each in cast("Mapping[str, Json]", value).items():
+            if not each:
+                continue
+            if type(each) is str or _look_inside(each) is None:
+                told.append(f"{name.replace('_', ' ')} {each}")
+            else:
+                _collect_records(each, found, depth + 1)
+        found.append(" ".join(told))
+
+
+def _look_inside(value: Json) -> Iterable[Json] | None:
+    """The values of a mapping or a list; None of what is neither. Almost all are plain ones, for which asking what
+    they are costs most of it."""
+    kind = type(value)
+    if kind is dict:
+        return cast("dict[str, Json]", value).values()
+    if kind is list:
+        return cast("list[Json]", value)
+    if kind in _SCALARS:
+        return None
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else None
