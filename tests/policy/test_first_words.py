@@ -11,14 +11,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from circumspect.language.pack import packs
+from circumspect.language.registry import LANGUAGES
 from circumspect.policy.grounding.first_words import FirstWord, WordIndex, find_first_words, find_needed_words
 from circumspect.policy.grounding.statement_patterns import (
     FoundSign,
     SignIndex,
     SignLine,
+    TextWords,
     WordList,
     find_patterns,
-    read_words,
 )
 
 REPLIES = sorted({one["reply"] for one in json.loads((Path(__file__).parent / "reply_claims.json").read_text("utf-8"))})
@@ -86,14 +87,15 @@ def test_in_any_text_they_find_the_same_one_at_the_same_place(lines: list[str], 
     text = " ".join(" ".join((*replies, more)).casefold().split())
     in_a_row = re.compile(rf"(?:(?<!\w)|(?='))(?:{'|'.join(f'{line}(?!{chr(92)}w)()' for line in lines)})")
     index = SignIndex([SignLine(rf"{line}(?!\w)()", ((line, ""),)) for line in lines], bit=1)
-    found = index.find(read_words(text)._replace(begins=1))
+    found = index.find(TextWords(text, begins=1))
     assert found == [FoundSign(lines[(hit.lastindex or 1) - 1], "", *hit.span()) for hit in in_a_row.finditer(text)]
 
 
 @given(st.lists(st.sampled_from((*REPLIES, *_LINES)), min_size=1, max_size=3))
 def test_a_list_that_is_left_out_is_not_in_the_text(texts: list[str]) -> None:
-    said = read_words(" ".join(" ".join(texts).casefold().split()))
-    for words in find_patterns(None):
+    text = " ".join(" ".join(texts).casefold().split())
+    for words in map(find_patterns, LANGUAGES):
+        said = words.read(text)
         lists = {name: each for name in words.__slots__ if isinstance(each := getattr(words, name), WordList)}
         missed = [name for name, one in lists.items() if not one.may_be_in(said) and one.pattern.search(said.text)]
         assert [name for name in missed if name not in ("clauses", "turns", "question")] == []

@@ -12,8 +12,10 @@ from fastapi import FastAPI
 from circumspect.knowledge.asked_question import read_question
 from circumspect.language.consent import consent
 from circumspect.language.detection import detect
+from circumspect.language.registry import LANGUAGES
 from circumspect.language.wanted import asks_for_person, find_mentions, leave_out_denied
 from circumspect.language.wishes import implies_destruction
+from circumspect.policy.grounding.statement_patterns import find_patterns
 from circumspect.policy.grounding.untrue import find_untrue
 
 _WORDS = "Please cancel order 12345."
@@ -38,4 +40,6 @@ def _read_languages() -> None:
     detect(_STRANGE, None, "en")
     asks_for_person(_WORDS)
     read_question(_WORDS)
+    for language in LANGUAGES:
+        find_patterns(language)
     find_untrue("I have cancelled order 12345 at 10:30, and it cost 12.50 euros.", None, ())

@@ -1,8 +1,9 @@
 """The words of `statements.txt` as patterns: a language pack -> what a clause is scanned with.
 
-One look at the words of a text tells which lists, of all languages, can be found in it at all; the others are never
-searched for. Each line of a list of signs is an alternative of its own, and at each word only those are tried that can
-begin with it. They are compiled when a text has such a word: most languages of most processes never are.
+One look at the words of a text tells which lists, of all languages with its letters, can be found in it at all; the
+others are never searched for. Each line of a list of signs is an alternative of its own, and at each word only those
+are tried that can begin with it. They are compiled when a text has such a word, and the lists of a language are read
+when a text has its letters: in most processes most never are.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from circumspect.language.pack import LanguagePack, Lines, compile_words, join_patterns, pack, packs
 from circumspect.language.registry import Language
+from circumspect.language.scripts import Script
 from circumspect.policy.grounding.first_words import TOKEN, FirstWords, WordIndex, find_first_words, find_needed_words
 
 TICK = "\u2713"
@@ -27,12 +29,13 @@ _GAP = re.compile(r"\(\?:( ?)(\\[Sw]\+)( ?)\)(?=\{)")
 
 
 ANY_TEXT = -1
+_FEW = 3
 KNOWN_TOKENS = 16_384
 """Of so many words it is remembered what begins with them."""
 
 
 class TextWords(NamedTuple):
-    """A folded text, and which of all lists have a line that can begin at one of its words."""
+    """A folded text, and which of the lists of one script have a line that can begin at one of its words."""
 
     text: str
     begins: int
@@ -111,14 +114,16 @@ class SignIndex:
             line = self._lines[place]
             if not line.needs & (begins | self.bit):
                 continue
-            # What has lists of verbs in it is a pattern of its own, shared by all words that it can begin with.
-            if groups and not line.framed and not self._lines[groups[-1][-1]].framed:
+            # What has lists of verbs in it, or begins with any word, is a pattern of its own, shared by all words.
+            if groups and line.is_joined and self._lines[groups[-1][-1]].is_joined:
                 groups[-1].append(place)
             else:
                 groups.append([place])
         if len(known) >= KNOWN_TOKENS:
             known.clear()
-        found = known[token] = tuple(self._compile(tuple(one)) for one in groups)
+        # So are a few lines: each is compiled once, whichever of them a word has.
+        split = (part for one in groups for part in ([one] if len(one) > _FEW else [[place] for place in one]))
+        found = known[token] = tuple(self._compile(tuple(part)) for part in split)
         return found
 
     def _compile(self, places: tuple[int, ...]) -> _Opening:
@@ -144,6 +149,11 @@ class SignLine(NamedTuple):
     needs: int = ANY_TEXT
     """Found in texts only that have this bit."""
 
+    @property
+    def is_joined(self) -> bool:
+        """Compiled together with the other lines of a word."""
+        return not self.framed and self.needs == ANY_TEXT
+
 
 class _Opening(NamedTuple):
     pattern: re.Pattern[str]
@@ -151,10 +161,11 @@ class _Opening(NamedTuple):
     leads: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StatementPatterns:
     language: Language
-    letters: re.Pattern[str]
+    watch: Watch
+    """What is looked for in a text: the same for all languages of a script."""
     signs: SignIndex
     small: WordList
     """Words that tell the language from others with the same letters."""
@@ -168,7 +179,6 @@ class StatementPatterns:
     ceased: WordList
     aside: WordList
     regret: WordList
-    unsure: re.Pattern[str]
     harmless: WordList
     condition: WordList
     linking: WordList
@@ -182,6 +192,10 @@ class StatementPatterns:
     no_ask: WordList
     that: re.Pattern[str] | None
 
+    def read(self, text: str) -> TextWords:
+        """A folded text with what can be found in it."""
+        return self.watch.read(text)
+
     def has_words_in(self, words: TextWords) -> bool:
         """Not so, the language says nothing in the text, and divides it nowhere but at its marks."""
         lists = (self.secret, self.linking, self.aside, self.clauses, self.question, self.tag, self.objects)
@@ -193,46 +207,61 @@ def _bound_words(pattern: str) -> str:
     return pattern.replace(r"\S*", r"\S{0,40}").replace(r"\S+", r"\S{1,40}")
 
 
-class _Watch:
-    """What is looked for in the words of a text, each with its bit."""
+class Watch:
+    """What is looked for in the words of texts in one script, each with its bit."""
 
     def __init__(self) -> None:
         self.begins: list[FirstWords] = []
+        self.signs: list[SignIndex] = []
+        self._known = _KnownTokens(self)
 
     def add(self, pattern: str) -> int:
         """The bit of texts that have a word which the pattern needs."""
         self.begins.append(find_needed_words(pattern))
         return 1 << (len(self.begins) - 1)
 
+    def read(self, text: str) -> TextWords:
+        """A folded text with what can be found in it."""
+        begins = functools.reduce(operator.or_, map(self._known.__getitem__, TOKEN.findall(text)), self._anywhere)
+        return TextWords(text, begins)
+
+    def begin_with(self, token: str) -> int:
+        signs = sum(one.bit for one in self.signs if one.begins_with(token))
+        return signs | sum(1 << place for place in self._index.look_up(token))
+
     @cached_property
-    def index(self) -> WordIndex:
+    def _index(self) -> WordIndex:
         return WordIndex(self.begins)
 
+    @cached_property
+    def _anywhere(self) -> int:
+        return sum(1 << place for place in self._index.anywhere)
+
+
+class _KnownTokens(dict[str, int]):
+    """What can begin with the words that were seen."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__()
+        self._watch = watch
+
+    def __missing__(self, token: str) -> int:
+        if len(self) >= KNOWN_TOKENS:
+            self.clear()
+        found = self[token] = self._watch.begin_with(token)
+        return found
+
 
 @cache
-def _read_all() -> tuple[tuple[StatementPatterns, ...], _Watch]:
-    watch = _Watch()
-    return tuple(_read_patterns(one, watch) for one in packs()), watch
+def _read_script(script: Script) -> Mapping[Language, StatementPatterns]:
+    """The languages of one script: nobody can tell from its letters which of them a text is in."""
+    watch = Watch()
+    found = {one.code: _read_patterns(one, watch) for one in packs() if one.script is script}
+    watch.signs += (one.signs for one in found.values())
+    return found
 
 
-@cache
-def _begin_anywhere() -> int:
-    return sum(1 << place for place in _read_all()[1].index.anywhere)
-
-
-@lru_cache(maxsize=KNOWN_TOKENS)
-def _begin_with(token: str) -> int:
-    patterns, watch = _read_all()
-    signs = sum(one.signs.bit for one in patterns if one.signs.begins_with(token))
-    return signs | sum(1 << place for place in watch.index.look_up(token))
-
-
-def read_words(text: str) -> TextWords:
-    """A folded text with what can be found in it."""
-    return TextWords(text, functools.reduce(operator.or_, map(_begin_with, TOKEN.findall(text)), _begin_anywhere()))
-
-
-def _read_patterns(one: LanguagePack, watch: _Watch) -> StatementPatterns:
+def _read_patterns(one: LanguagePack, watch: Watch) -> StatementPatterns:
     words = one.statements
     joined = f"(?:{join_patterns(one.about.glued_and)})?" if one.about.glued_and else ""
     glued = f"{join_patterns(one.about.glued)}?" if one.about.glued else ""
@@ -315,7 +344,7 @@ def _read_patterns(one: LanguagePack, watch: _Watch) -> StatementPatterns:
     announced = rf"(?<!\w)({join_patterns(words.announced)}) \u05e9(?=\w{{3}})"
     return StatementPatterns(
         one.code,
-        one.script.letter,
+        watch,
         signs=SignIndex(signs, watch.add("(?!)")),
         small=listed(compile_words((one.about.plain_words,))),
         attributive=re.compile(rf"(?<!\w){join_patterns(words.attributive)} $"),
@@ -328,7 +357,6 @@ def _read_patterns(one: LanguagePack, watch: _Watch) -> StatementPatterns:
         ceased=listed(compile_words((words.ceased,))),
         aside=listed(rf"(?<!\w){join_patterns(words.aside)}(?!\w|\W*\?)"),
         regret=listed(compile_words((words.regret,))),
-        unsure=compile_words((words.unsure,)),
         harmless=listed(compile_words((words.harmless,))),
         condition=listed(rf"(?<!\w){joined}{join_patterns(words.condition)}(?!\w)"),
         linking=listed(rf",(?= {linking}(?!\w))", linking),
@@ -345,9 +373,20 @@ def _read_patterns(one: LanguagePack, watch: _Watch) -> StatementPatterns:
 
 
 @cache
-def find_patterns(language: Language | None) -> tuple[StatementPatterns, ...]:
+def find_patterns(language: Language) -> StatementPatterns:
+    return _read_script(pack(language).script)[language]
+
+
+@cache
+def find_doubts(language: Language) -> re.Pattern[str]:
+    """Words that admit that nobody knows what became of a deed."""
+    return compile_words((pack(language).statements.unsure,))
+
+
+@cache
+def pick_read(language: Language | None) -> tuple[LanguagePack, ...]:
     """Of several languages with the same letters the conversation's, and English, into which models fall."""
-    return tuple(one for one in _read_all()[0] if language is None or _is_read(one.language, language))
+    return tuple(one for one in packs() if language is None or _is_read(one.code, language))
 
 
 def _is_read(one: Language, language: Language) -> bool:
