@@ -62,8 +62,8 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
     reported = False
     for sentence in _split(text[:LONGEST]):
         low = _leave_out_courtesies(sentence)
-        if not (hits := _find_verbs(low)):
-            low = mend_spelling(low)
+        if not (hits := _find_verbs(low)) and (mended := mend_spelling(low)) != low:
+            low = mended
             hits = _find_verbs(low)
         told = _words("reported").search(low)
         for hit, start, end, mood in _hear_moods(low, hits):
@@ -98,7 +98,7 @@ def is_question(text: str) -> bool:
     low = even_out(text[:LONGEST])
     if _words("please").search(low):
         return False
-    return "?" in low or bool(re.match(rf"\s*(?:{_words('asks').pattern})", low))
+    return "?" in low or _asks_first().match(low) is not None
 
 
 def begins_as_question(text: str) -> bool:
@@ -374,6 +374,11 @@ def _added() -> re.Pattern[str]:
 @cache
 def _words(heading: str) -> re.Pattern[str]:
     return _whole(join_words(getattr(one, heading) for one in _spoken()))
+
+
+@cache
+def _asks_first() -> re.Pattern[str]:
+    return re.compile(rf"\s*(?:{_words('asks').pattern})")
 
 
 @cache
