@@ -297,6 +297,9 @@ def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None, fi
             "    -H 'Content-Type: application/json' \\\n"
             '    -d \'{"content": "cancel order 12345"}\'\n'
         )
+        click.echo(
+            f"It goes on with one conversation. Another is begun by a POST of its id to {base}/v1/conversations.\n"
+        )
     elif first:
         # With the prefix of the public address, if there is one: the proxy is where the browser goes.
         at = settings.public_url.rstrip("/") if settings.public_url else base
