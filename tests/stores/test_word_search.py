@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from bench.growth_rows import conversation_id, fill, rare_word
+from sqlalchemy.ext.compiler import compiles
+from tests.stores.conftest import BOTH
 
 from circumspect.stores.engine import connect
 from circumspect.stores.schema import prepare
-from circumspect.stores.word_search import list_conversations_with
+from circumspect.stores.tables import conversations, messages
+from circumspect.stores.word_search import has_words, list_conversations_with
 
 RARE = 7
 
 
+@pytest.fixture(params=BOTH)
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without tables."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/words.db"
+        return
+    server, name = request.getfixturevalue("postgres"), f"words_{secrets.token_hex(4)}"
+    server.sql(f"CREATE DATABASE {name}")
+    yield server.url(name)
+    server.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
-def connection(tmp_path: Path) -> Iterator[sa.Connection]:
-    url = f"sqlite:///{tmp_path}/words.db"
-    database = connect(url)
+def connection(empty: str) -> Iterator[sa.Connection]:
+    url, database = empty, connect(empty)
     prepare(database, migrate=True)
     with database.engine.begin() as made:
         made.exec_driver_sql(
@@ -59,6 +75,7 @@ def test_words_without_a_number_are_looked_for_together(connection):
     assert len(found) == 30
 
 
+@pytest.mark.parametrize("empty", BOTH[:1], indirect=True)
 def test_the_words_of_a_message_are_not_counted(connection):
     """Nobody ranks by their number, and a turn would write it twice."""
     named = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name LIKE 'message_words%'")
@@ -67,6 +84,7 @@ def test_the_words_of_a_message_are_not_counted(connection):
     assert "message_words_docsize" not in tables
 
 
+@pytest.mark.parametrize("empty", BOTH[:1], indirect=True)
 def test_what_is_taken_out_of_the_index_is_not_found_any_more(connection):
     visible, word = f"role <> 'internal' AND content LIKE '%%{rare_word(RARE)}%%'", rare_word(RARE)
     assert asked(connection, [word], 10)[1] == {conversation_id(RARE)}
@@ -76,3 +94,43 @@ def test_what_is_taken_out_of_the_index_is_not_found_any_more(connection):
     connection.exec_driver_sql("DELETE FROM messages WHERE content = 'unheardof'")
     assert asked(connection, ["unheardof"], 10)[1] == set()
     connection.exec_driver_sql("INSERT INTO message_words (message_words) VALUES ('integrity-check')")
+
+
+@pytest.mark.parametrize("empty", BOTH[1:], indirect=True)  # SQLite has its words in a table of their own
+@pytest.mark.parametrize("words", [[rare_word(RARE)], ["nobodysaysthis"], ["ORD", f"{RARE:08d}"], ["order", "waited"]])
+def test_however_many_messages_there_are_words_are_looked_up_in_their_index(connection, words):
+    """PostgreSQL takes its own guess at how many messages a word is in, and may then prefer to read all there are."""
+    # As if each page of the table held a million of them.
+    connection.exec_driver_sql(
+        "UPDATE pg_class SET relpages = 1, reltuples = 1000000, relallvisible = 1 WHERE relname IN"
+        " ('messages', 'ix_messages_words', 'ix_messages_visible', 'uq_messages_tenant_conversation_seq')"
+    )
+    query = list_conversations_with(connection, None, words, 5000)
+    plan = "\n".join(connection.execute(_Explained(query)).scalars())
+    assert "Bitmap Index Scan on ix_messages_words" in plan
+    assert "ix_messages_visible" not in plan
+
+
+@pytest.mark.parametrize("empty", BOTH[1:], indirect=True)
+def test_words_are_looked_for_in_one_conversation_after_the_other(connection):
+    """PostgreSQL would rather make a set of all messages with them, and of all that were ever stored."""
+    own = (messages.c.tenant == conversations.c.tenant, messages.c.conversation == conversations.c.id)
+    query = sa.select(conversations.c.id).where(has_words(["order"], *own)).limit(5)
+    plan = "\n".join(connection.execute(_Explained(query)).scalars())
+    assert "SubPlan" in plan
+    assert "Join" not in plan
+    assert "hashed" not in plan
+
+
+class _Explained(sa.Executable, sa.ClauseElement):
+    """What the database would do for a query."""
+
+    inherit_cache = False
+
+    def __init__(self, query: sa.Select[Any]) -> None:
+        self.query = query
+
+
+@compiles(_Explained)
+def _explain(explained: _Explained, compiler: Any, **options: Any) -> str:
+    return f"EXPLAIN {compiler.process(explained.query, **options)}"

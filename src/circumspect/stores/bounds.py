@@ -60,6 +60,9 @@ def bound_postgres(engine: sa.Engine, lock_seconds: float) -> None:
     def bound(connection: Any, _record: object) -> None:
         for name, seconds in ours.items():
             connection.execute(f"SET {name} = {max(1, round(seconds * 1000))}")  # 0 would be for ever
+        if "jit" not in options:
+            # Machine code for a statement takes longer than any of ours, which look at few rows of many.
+            connection.execute("SET jit = off")
         connection.commit()
 
     def begin(connection: sa.Connection) -> None:

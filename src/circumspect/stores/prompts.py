@@ -109,15 +109,17 @@ def counts(connection: sa.Connection, tenant: TenantId, newest: int = NEWEST) ->
     recent = {row.id: row.conversation for row in connection.execute(sa.select(_recent(tenant, newest)))}
     places = sorted(set(recent.values()))
     named: set[tuple[str, str]] = set()
+    joined = messages.c.meta["prompt"].as_string()
     # A few conversations at a time, by name: a join over a large database may begin at the wrong end.
     for start in range(0, len(places), _AT_ONCE):
-        query = sa.select(messages.c.turn, messages.c.meta["prompt"].as_string()).where(
+        query = sa.select(messages.c.turn, joined.label("joined")).where(
             messages.c.tenant == tenant,
             messages.c.conversation.in_(places[start : start + _AT_ONCE]),
             messages.c.role == "internal",
+            joined.is_not(None),
         )
-        for turn, joined in connection.execute(query):
-            named |= {(turn, id_) for id_ in (joined or "").split("+") if id_ and turn in recent}
+        for row in connection.execute(query):
+            named |= {(row.turn, id_) for id_ in row.joined.split("+") if id_ and row.turn in recent}
     return dict(Counter(id_ for _, id_ in named))
 
 

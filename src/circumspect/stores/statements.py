@@ -61,6 +61,12 @@ def roll_back(connection: sa.Connection) -> None:
     driver.rollback()
 
 
+def has_rows(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
+    """Is anything found, asked of one row after the other? PostgreSQL takes a plain EXISTS for a join and, where it
+    guesses wrong, reads the whole table to make a set of it; one that begins somewhere it asks as it is written."""
+    return found.offset(0).exists()
+
+
 class Rows:
     """Whole rows of a table, each with its columns by name: `rest` is what follows `FROM table`."""
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from circumspect.language.word_lists import spell_glued
 from circumspect.stores.people import VisibleTenants
 from circumspect.stores.search_tables import POSTGRES_WORDS
-from circumspect.stores.statements import run, sql
+from circumspect.stores.statements import has_rows, run, sql
 from circumspect.stores.tables import VISIBLE, messages
 
 MOST_WORDS = 8
@@ -24,7 +24,9 @@ _SQLITE = sa.text(
     "messages.id IN (SELECT rowid FROM message_words WHERE message_words MATCH :words ORDER BY rowid DESC LIMIT :most)"
 )
 _FEW = sql("SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH :words LIMIT :most)")
-_POSTGRES = sa.text(f"{POSTGRES_WORDS} @@ CAST(:words AS tsquery)")
+# Asked for in a query of its own, so that PostgreSQL does not know the words while it plans: of every spelling that may
+# go on it believes that it is in two messages of a hundred, and would then rather read all messages than their index.
+_POSTGRES = sa.text(f"{POSTGRES_WORDS} @@ (SELECT CAST(:words AS tsquery))")
 
 
 def split_words(text: str) -> list[str]:
@@ -36,11 +38,15 @@ def list_conversations_with(
 ) -> sa.Select[Any]:
     """Tenant and conversation of so many messages at most; there may be some among them that lack a word. For rare
     words: what begins like them is all read, and so only the most telling of them is where it is rare alone."""
+    telling = max((one for one in words if any(map(str.isdigit, one))), key=len, default=None)
+    if telling and len(words) > 1 and _count_few(connection, tenants, telling, most) < most:
+        words = [telling]
+    return _list_with(connection, tenants, words, most)
+
+
+def _list_with(connection: sa.Connection, tenants: VisibleTenants, words: list[str], most: int) -> sa.Select[Any]:
     query = sa.select(messages.c.tenant, messages.c.conversation)
     if connection.dialect.name == "sqlite":
-        telling = max((one for one in words if any(map(str.isdigit, one))), key=len, default=None)
-        if telling and len(words) > 1 and _count_few(connection, tenants, telling, most) < most:
-            words = [telling]
         return query.where(_SQLITE.bindparams(words=_ask_sqlite(tenants, words), most=most))
     asked = _POSTGRES.bindparams(words=_ask_postgres(tenants, words))
     # On its own: with a limit PostgreSQL may think it quicker to read messages until enough of them fit.
@@ -49,8 +55,11 @@ def list_conversations_with(
 
 
 def _count_few(connection: sa.Connection, tenants: VisibleTenants, word: str, most: int) -> int:
-    found: int = run(connection, _FEW, {"words": _ask_sqlite(tenants, [word]), "most": most}).fetchone()[0]
-    return found
+    if connection.dialect.name == "sqlite":  # without a look at the messages
+        found: int = run(connection, _FEW, {"words": _ask_sqlite(tenants, [word]), "most": most}).fetchone()[0]
+        return found
+    query = _list_with(connection, tenants, [word], most)
+    return int(connection.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one())
 
 
 def _ask_sqlite(tenants: VisibleTenants, words: list[str]) -> str:
@@ -94,4 +103,4 @@ def has_words(words: list[str], *within: sa.ColumnElement[bool]) -> sa.ColumnEle
     """Is there a message with all of them, asked of one conversation after the other?"""
     spelt = (dict.fromkeys((word, word.lower(), word.capitalize())) for word in words)
     each = (sa.or_(*(messages.c.content.icontains(form, autoescape=True) for form in forms)) for forms in spelt)
-    return sa.exists().where(*within, sa.text(VISIBLE), *each)
+    return has_rows(sa.select(messages.c.id).where(*within, sa.text(VISIBLE), *each))

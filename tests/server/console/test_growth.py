@@ -6,9 +6,13 @@ import contextlib
 import secrets
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
+import sqlalchemy as sa
 from bench import growth_rows
 from bench.growth_rows import conversation_id, fill, person, rare_word
 from tests.server.console.building import ConsoleHouse
@@ -18,6 +22,7 @@ from tests.stores.plans import count_steps, overhear, walk_tables
 
 from circumspect.server import credentials
 from circumspect.server.console import conversation_search
+from circumspect.server.console.conversation_search import ConversationFilter, find
 from circumspect.server.stores import access
 from circumspect.server.stores.access import OperatorRow
 from circumspect.stores import SqlStore
@@ -26,6 +31,7 @@ from circumspect.values import TenantId
 FEW, MANY = 200, 2000
 WALK = 700
 """Hundreds of steps that the bounds below allow to a filter."""
+SHOWN = 20
 RARE = 7
 """Its conversation has a word and a reason that few have."""
 FILTERS = (
@@ -191,6 +197,30 @@ def test_ten_times_as_much_stored_is_not_more_work(tmp_path: Path) -> None:
                         tries.append(steps.count - before)
                     worked.setdefault((name, path), []).append(min(tries))
     assert {which: each for which, each in worked.items() if each[1] > bound_steps(which[1], each[0])} == {}
+
+
+def test_a_page_takes_little_more_out_of_the_database_than_it_shows(tmp_path: Path) -> None:
+    """Conversations are looked at where they are stored."""
+    taken, found = [0], {}
+
+    def count(_cursor: object, row: Any) -> Any:
+        taken[0] += 1
+        return row
+
+    with GrownHouse(f"sqlite:///{tmp_path}/grown.db", MANY) as house:
+        engine = sa.create_engine(house.settings.database)
+        with engine.connect() as connection:
+            connection.connection.driver_connection.row_factory = count
+            for asked in FILTERS:
+                values = {name: int(value) if name == "days" else value for name, value in parse_qsl(asked)}
+                wanted = ConversationFilter(**values)
+                taken[0] = 0
+                find(connection, {TenantId(OURS), TenantId(THEIRS)}, wanted, datetime.now(UTC), None, SHOWN)
+                found[asked] = taken[0]
+        engine.dispose()
+    # The rows, the first and the last message of each; places where looking goes on, numbers, and what is rare.
+    bound = 3 * SHOWN + conversation_search.MOST_LISTED + 20
+    assert {asked: number for asked, number in found.items() if number > bound} == {}
 
 
 def bound_steps(path: str, few: int) -> float:

@@ -9,7 +9,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -25,6 +25,7 @@ from circumspect.stores import codec
 from circumspect.stores.codec import clean
 from circumspect.stores.people import ListCursor, VisibleTenants, newest_first
 from circumspect.stores.search_tables import held_calls, turn_marks
+from circumspect.stores.statements import has_rows
 from circumspect.stores.tables import KNOWN, conversations, messages, tenants, tools, turns
 from circumspect.stores.turn_marks import CONTEXT, CRITIQUE, HELD, mark_reason, mark_tool
 from circumspect.stores.word_search import has_words, list_conversations_with, split_words
@@ -92,14 +93,18 @@ class FoundPage:
     """Where looking stopped before there were enough: nothing older has been looked at."""
 
 
+Question = Callable[[sa.FromClause], sa.ColumnElement[bool]]
+"""What is asked of each row of `conversations`, or of a few of these."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Condition:
     """A set of conversations."""
 
     lists: Sequence[sa.Select[Any]]
     """Queries for tenant and conversation of its members, each along an index."""
-    holds: sa.ColumnElement[bool]
-    """The same, asked of a row of `conversations`."""
+    holds: Question
+    """Is this one of its members?"""
     is_text: bool = False
     """Listing reads whatever begins like a word, and has more in it than holds."""
 
@@ -107,7 +112,7 @@ class _Condition:
 MOST_LISTED = 5_000
 """Members of a set that is rare."""
 MOST_WALKED, AT_ONCE = 5_000, 500
-"""Conversations looked at for one page, and in one go."""
+"""Conversations looked at for one page, and in one go while nobody knows how many of them are wanted."""
 
 
 def find(
@@ -118,90 +123,117 @@ def find(
     after: ListCursor | None,
     limit: int,
 ) -> FoundPage:
+    if seen is not None and not seen:
+        return FoundPage([])
     begin, end = _period(wanted, now)
     conditions = list(_conditions(connection, seen, wanted, begin, end))
-    recent = [conversations.c.updated_at >= begin] if begin else []
-    holds = [one.holds for one in conditions]
-    rows, further = _walk(connection, seen, recent, holds, after, limit, AT_ONCE)
-    if further is not None and (listed := _list_smallest(connection, conditions)) is not None:
-        members, of = listed
-        others = [one.holds for one in conditions if one is not of or one.is_text]
-        rows, further = _keep(connection, members, [*recent, *others], after, limit), None
-        rows = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)[:limit]
-    elif further is not None:
-        more, further = _walk(connection, seen, recent, holds, further, limit - len(rows), MOST_WALKED - AT_ONCE)
-        rows += more
+    recent = sa.select(conversations)
+    if begin:
+        recent = recent.where(conversations.c.updated_at >= begin)
+    if not conditions:
+        rows = list(connection.execute(newest_first(recent, conversations, "updated_at", seen, after, limit)))
+        return FoundPage(_with_words(connection, rows))
+    rows, looked_at, has_listed = list[Any](), 0, False
+    further = after
+    while len(rows) < limit and looked_at < MOST_WALKED:
+        # As many as a page takes where every so manieth is wanted, and a quarter more.
+        many = max(AT_ONCE, 5 * looked_at * (limit - len(rows)) // (4 * max(1, len(rows))))
+        many = min(many, MOST_WALKED - looked_at)
+        more, further = _look(connection, seen, recent, conditions, further, limit - len(rows), many)
+        rows, looked_at = rows + more, looked_at + many
+        if further is None:
+            break
+        if not has_listed and len(rows) * MOST_WALKED < limit * looked_at:  # it would give up before the page is full
+            has_listed = True
+            if (rare := _find_smallest(connection, conditions)) is not None:
+                others = [one.holds for one in conditions if one is not rare or one.is_text]
+                rows, further = _list_members(connection, rare, others, begin, after, limit), None
+                break
     return FoundPage(_with_words(connection, rows), further)
 
 
-def _walk(
+def _look(
     connection: sa.Connection,
     seen: VisibleTenants,
-    recent: Sequence[sa.ColumnElement[bool]],
-    holds: Sequence[sa.ColumnElement[bool]],
+    recent: sa.Select[Any],
+    conditions: Sequence[_Condition],
     after: ListCursor | None,
     limit: int,
-    most: int,
+    many: int,
 ) -> tuple[list[Any], ListCursor | None]:
-    """Those among the newest for which everything holds; and where it stopped before there were enough."""
-    query, many = sa.select(conversations).where(*recent), AT_ONCE if holds else limit
-    found: list[Any] = []
-    for _ in range(0, most, AT_ONCE):
-        rows = list(connection.execute(newest_first(query, conversations, "updated_at", seen, after, many)))
-        if holds:
-            kept = {(row.tenant, row.id) for row in _keep(connection, [(row.tenant, row.id) for row in rows], holds)}
-            found += [row for row in rows if (row.tenant, row.id) in kept]
+    """Of so many conversations from there on, the newest for which everything holds; and where it stopped, if these
+    were fewer than the limit and there are more to look at."""
+    few = newest_first(recent, conversations, "updated_at", seen, after, many).subquery()
+    query = sa.select(few).where(*(one.holds(few) for one in conditions))
+    rows = list(connection.execute(query.order_by(*_newest(few)).limit(limit)))
+    if len(rows) == limit:
+        return rows, None
+    places = recent.with_only_columns(conversations.c.updated_at, conversations.c.id)
+    ordered = newest_first(places, conversations, "updated_at", seen, after, many)
+    last = connection.execute(ordered.limit(1).offset(many - 1)).one_or_none()
+    return rows, ListCursor(last.updated_at, last.id) if last else None
+
+
+def _newest(rows: sa.FromClause) -> tuple[sa.ColumnElement[Any], ...]:
+    return rows.c.updated_at.desc(), rows.c.id.desc()
+
+
+def _find_smallest(connection: sa.Connection, conditions: Iterable[_Condition]) -> _Condition | None:
+    """The smallest set; None where none is rare. Text comes last, and is counted only where nothing else is rare."""
+    smallest: _Condition | None = None
+    least = MOST_LISTED + 1
+    for condition in conditions:
+        if smallest is not None and (condition.is_text or least <= AT_ONCE):
+            break
+        number = 0
+        for query in condition.lists:
+            counted = sa.select(sa.func.count()).select_from(query.limit(least - number).subquery())
+            number += connection.execute(counted).scalar_one()
+            if number >= least:
+                break
         else:
-            found += rows
-        if len(found) >= limit or len(rows) < many:
-            return found[:limit], None
-        after = ListCursor(rows[-1].updated_at, rows[-1].id)
-    return found, after
+            smallest, least = condition, number
+    return smallest
 
 
-def _keep(
+def _list_members(
     connection: sa.Connection,
-    places: Iterable[tuple[str, str]],
-    holds: Sequence[sa.ColumnElement[bool]],
-    after: ListCursor | None = None,
-    limit: int | None = None,
+    rare: _Condition,
+    others: Sequence[Question],
+    begin: float,
+    after: ListCursor | None,
+    limit: int,
 ) -> list[Any]:
-    """Of these conversations, the rows for which everything holds; with a limit, a page's worth out of each few."""
+    """The newest members of a set for which everything else holds as well."""
+    members = sa.union_all(*(sa.select(one.limit(MOST_LISTED).subquery()) for one in rare.lists)).subquery()
+    own = (conversations.c.tenant == members.c.tenant, conversations.c.id == members.c.conversation)
+    # One by one, each by its name: a join may begin with all conversations there are.
+    at = sa.select(conversations.c.updated_at).where(*own).scalar_subquery()
+    dated = (
+        sa.select(members.c.tenant, members.c.conversation.label("id"), at.label("updated_at")).distinct().subquery()
+    )
+    query = sa.select(dated.c.tenant, dated.c.id).order_by(*_newest(dated))
+    if begin:
+        query = query.where(dated.c.updated_at >= begin)
+    if after is not None:
+        place = sa.tuple_(sa.literal(after.at), after.id)
+        query = query.where(sa.tuple_(dated.c.updated_at, dated.c.id) < place)
+    places = [(row.tenant, row.id) for row in connection.execute(query if others else query.limit(limit))]
     rows: list[Any] = []
+    while places and len(rows) < limit:
+        many = AT_ONCE if rows else limit
+        some, places = places[:many], places[many:]
+        rows += sorted(_keep(connection, some, others), key=lambda row: (row.updated_at, row.id), reverse=True)
+    return rows[:limit]
+
+
+def _keep(connection: sa.Connection, places: Iterable[tuple[str, str]], holds: Sequence[Question]) -> Iterator[Any]:
+    """Of these conversations, the rows for which everything holds."""
+    asked = [one(conversations) for one in holds]
     for tenant, members in groupby(sorted(places), key=itemgetter(0)):
         ids = [id_ for _, id_ in members]
-        for start in range(0, len(ids), AT_ONCE):
-            some = (conversations.c.tenant == tenant, conversations.c.id.in_(ids[start : start + AT_ONCE]))
-            query = sa.select(conversations).where(*some, *holds)
-            if limit is not None:
-                # By a sum, for no index: it is these few that are asked about, not the newest of all.
-                at, id_ = conversations.c.updated_at + 0, conversations.c.id
-                query = query.order_by(at.desc(), id_.desc()).limit(limit)
-                if after is not None:
-                    query = query.where(sa.or_(at < after.at, sa.and_(at == after.at, id_ < after.id)))
-            rows += connection.execute(query)
-    return rows
-
-
-def _list_smallest(
-    connection: sa.Connection, conditions: Iterable[_Condition]
-) -> tuple[set[tuple[str, str]], _Condition] | None:
-    """The members of the smallest set, and which it is; None where none is rare. Text comes last, and is listed only
-    where nothing else is rare."""
-    smallest: tuple[set[tuple[str, str]], _Condition] | None = None
-    for condition in conditions:
-        if smallest is not None and (condition.is_text or len(smallest[0]) <= AT_ONCE):
-            break
-        members: set[tuple[str, str]] = set()
-        for query in condition.lists:
-            rows = connection.execute(query.limit(MOST_LISTED + 1)).all()
-            if len(rows) > MOST_LISTED:
-                break
-            members |= {(row.tenant, row.conversation) for row in rows}
-        else:
-            if smallest is None or len(members) < len(smallest[0]):
-                smallest = members, condition
-    return smallest
+        query = sa.select(conversations).where(conversations.c.tenant == tenant, conversations.c.id.in_(ids), *asked)
+        yield from connection.execute(query)
 
 
 def _period(wanted: ConversationFilter, now: datetime) -> tuple[float, float]:
@@ -224,25 +256,31 @@ def _conditions(
             period += [at < end] if end else []
             return period if of is None else [of.in_(values), *period]
 
+        def holds(row: sa.FromClause) -> sa.ColumnElement[bool]:
+            own = (table.c.tenant == row.c.tenant, table.c.conversation == row.c.id)
+            said: sa.ColumnElement[Any] | None = None
+            if column:
+                # By what has no index but the key: it is found by its conversation, never among all.
+                said = table.c[column] if table.c[column].primary_key else sa.func.coalesce(table.c[column], "")
+            return has_rows(sa.select(table.c.tenant).where(*own, *within(table.c[time] + 0, said)))
+
         # Named one by one where time counts: an index has the tenant before it.
         whose = match_tenants(table, seen)
         if seen is None and begin and column:
             whose = table.c.tenant.in_(sa.select(tenants.c.id))
-        own = (table.c.tenant == conversations.c.tenant, table.c.conversation == conversations.c.id)
         listed = sa.select(table.c.tenant, table.c.conversation).where(
             whose, *within(table.c[time], table.c[column] if column else None)
         )
-        # Of one conversation it is asked by what has no index: it is found by that conversation, never among all.
-        plain = sa.func.coalesce(table.c[column], "") if column else None
-        return _Condition([listed], sa.exists().where(*own, *within(table.c[time] + 0, plain)))
+        return _Condition([listed], holds)
 
     def marked(mark: str) -> _Condition:
         return of(turn_marks, "at", "mark", [mark])
 
-    for column in (conversations.c.language, conversations.c.mode):
-        if value := getattr(wanted, column.name):
+    for name in ("language", "mode"):
+        if value := getattr(wanted, name):
             named = sa.select(conversations.c.tenant, conversations.c.id.label("conversation"))
-            yield _Condition([named.where(match_tenants(conversations, seen), column == value)], column == value)
+            listed = named.where(match_tenants(conversations, seen), conversations.c[name] == value)
+            yield _Condition([listed], _equals(name, value))
     if wanted.outcome:
         yield of(turns, "started_at", "outcome", [wanted.outcome])
     elif wanted.on:
@@ -264,17 +302,24 @@ def _conditions(
         yield _of_text(connection, seen, text)
 
 
+def _equals(name: str, value: str) -> Question:
+    return lambda row: row.c[name] == value
+
+
 def _of_text(connection: sa.Connection, seen: VisibleTenants, text: str) -> _Condition:
     """Those in which it was said, and those of that name or person."""
     table, words = conversations, split_words(text)
     named = sa.select(table.c.tenant, table.c.id.label("conversation")).where(match_tenants(table, seen))
     lists = [named.where(table.c.id == text), named.where(table.c.person == text, sa.text(KNOWN))]
-    holds = [table.c.id == text, table.c.person == text]
     if words:
-        own = (messages.c.tenant == table.c.tenant, messages.c.conversation == table.c.id)
-        holds.append(has_words(words, *own))
         lists.append(list_conversations_with(connection, seen, words, MOST_LISTED + 1))
-    return _Condition(lists, sa.or_(*holds), is_text=True)
+
+    def holds(row: sa.FromClause) -> sa.ColumnElement[bool]:
+        own = (messages.c.tenant == row.c.tenant, messages.c.conversation == row.c.id)
+        said = [has_words(words, *own)] if words else []
+        return sa.or_(row.c.id == text, row.c.person == text, *said)
+
+    return _Condition(lists, holds, is_text=True)
 
 
 def _with_words(connection: sa.Connection, rows: Sequence[Any]) -> list[FoundConversation]:

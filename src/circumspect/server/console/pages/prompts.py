@@ -27,7 +27,7 @@ from circumspect.values import TenantId
 
 router = page_routes.router()
 USES = 20
-NEWEST = 2000
+NEWEST = 1000
 """Of so many turns it is said how many used a version: a page should not wait for more."""
 
 
