@@ -151,20 +151,3 @@ async def test_among_other_documents_a_turn_finds_what_was_asked_and_nothing_els
     # A turn also misses where the search does not come upon both documents.
     missed = [row[3] for row in SOME if row[0] is True and not judged[row[3]]]
     assert len(missed) * 10 <= len([row for row in SOME if row[0] is True]), missed
-
-
-async def test_a_line_of_opening_hours_is_held_against_a_sentence_with_more_of_the_questions_words(tmp_path):
-    texts = ["# Склад\n\nВ пятницу склад закрывается в 16:00.", "# Часы\n\nСклад: понедельник–пятница с 8:00 до 18:00."]
-    agent = Agent(
-        "desk",
-        business=Business("The desk"),
-        tools=[],
-        policy=None,
-        understanding=SERVICE,
-        documents=[read_document(text.encode(), f"{at}.md") for at, text in enumerate(texts)],
-        model="offline",
-        database=f"sqlite:///{tmp_path}/desk.db",
-    )
-    result = await agent.turn("Во сколько закрывается склад в пятницу?", conversation="c")
-    await agent.close()
-    assert ReasonCode.SOURCES_CONFLICT in result.reason_codes

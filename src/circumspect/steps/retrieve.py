@@ -42,7 +42,7 @@ from circumspect.reasons import ReasonCode
 from circumspect.values import Block, Business, Execution, Screened, ToolSpec, is_known_person
 
 MOST_QUERIES = 5
-_CLOSE = 0.2
+_CLOSE = 0.3
 """A passage with less than this share of the best one's score contradicts nothing: it is about something else. One that
 says it in other words has half of it or less."""
 
