@@ -318,3 +318,23 @@ def test_a_reply_costs_the_same_however_much_ran_before() -> None:
                 sys.setprofile(None)
             steps[number] = len(made)
     assert steps[10_800] < steps[10_100] * 1.5
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "sys='SYS-77 be brief' temp=0.37 roles=['system', 'user']",
+        "debug=True user_id=4711",
+        "retries=3, timeout=20; model=gpt-4",
+    ],
+)
+def test_names_with_their_values_claim_nothing(reply: str) -> None:
+    assert not find_untrue(reply, "en", [], said="echo")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["note='your order was cancelled' id=4711", "id=4711 was cancelled", "Your order 12345 was wiped, status=ok"],
+)
+def test_a_deed_among_them_does(reply: str) -> None:
+    assert find_untrue(reply, "en", [], said="cancel order 4711")

@@ -48,6 +48,9 @@ _LEADS_TO_PAY = frozenset(("delete", "change"))
 _DENIALS = ("not_done", "bad_news", "negated")
 _WITHOUT_FIGURES = frozenset((*_DENIALS, "asks_secret"))
 _FIGURE = re.compile(r"\d")
+_VALUE = r"(?:'[^'\n]{0,40}'|\"[^\"\n]{0,40}\"|\[[^\]\n]{0,80}\]|[^\s,;='\"\[][^\s,;=]{0,80})"
+_SETTINGS = re.compile(rf"\s*(?:[\w.-]{{1,40}}={_VALUE}(?:[\s,;]+|$))+")
+"""Nothing but names with their values, as programs print them: a sentence about nobody's case."""
 _QUOTE = 30
 """So many letters in the same order are a quotation of what is known."""
 _BETWEEN = re.compile(r"(?:\[\d{1,3}\]|[^\w@+.:/–-])+")
@@ -173,6 +176,8 @@ class _Ledger:
             case "done":
                 if not self._is_done(one):
                     return "unknown" if self.unknown else "not_done"
+            case "asserted" | "hinted" if _SETTINGS.fullmatch(one.sentence):
+                return None
             case "own" | "asserted" | "hinted":
                 if not self._is_repeated(one) and self._is_held(one) and not self._is_borne(one):
                     return "unknown" if self.unknown else "not_done"
