@@ -129,6 +129,7 @@ def _page(client: httpx.Client, html: str) -> httpx.Response:
     return client.post("/v1/agent/interact", json=body)
 
 
+FORM = "application/x-www-form-urlencoded"
 MARKS = "\u0315\u0300"
 """Two marks that change places when they are put into order."""
 
@@ -172,6 +173,9 @@ ATTACKS: dict[str, Send] = {
     "a message of marks, of a visitor": lambda client, at: _visit(client, f"{at}a" + MARKS * 9_900),
     "a talk of marks": lambda client, at: _rule(client, "12345", at, f"{at}a" + MARKS * 100_000),
     "a cookie of backslashes": lambda client, at: client.get("/login", headers={"Cookie": 'a="' + '\\"' * 30_000 + '"'}),
+    "a form of escapes": lambda client, at: client.post(
+        "/login", content=b"name=" + b"%F0%9F%98%80" * 80_000, headers={"Content-Type": FORM, "Origin": str(client.base_url)}
+    ),
     "languages without end": lambda client, at: client.get("/login", headers={"Accept-Language": "," * 60_000}),
     "a sign-in of lists": lambda client, at: _sign_in(client, [[[[[]]]]] * 65_000, at),
     "a name that is nearly a tool's": lambda client, at: _rule_near(client, at),

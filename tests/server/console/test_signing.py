@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -9,6 +10,7 @@ from tests.server.console.building import SAME, Browsing, ConsoleHouse
 from tests.server.house import PASSWORD, Running
 
 from circumspect.server import credentials
+from circumspect.server.console import page_routes
 from circumspect.server.session_cookies import COOKIE
 from circumspect.server.stores import access
 from circumspect.server.stores.access import NO_ROLE, OperatorRow
@@ -176,3 +178,21 @@ def test_a_form_of_separators_is_refused_before_anybody_reads_it(house: ConsoleH
     with house.visitor("") as stranger:
         assert stranger.post(path, content=b"&" * 900_000, headers=headers).status_code == 413
         assert stranger.post(path, content=b"name=a&" * 500, headers=headers).status_code != 413
+
+
+@pytest.mark.parametrize("letters", [10, 20_000])
+def test_a_form_is_read_the_same_however_long_it_is(
+    house: ConsoleHouse, letters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long one is read in a thread, where the framework finds it."""
+    seen: list[str] = []
+    read = page_routes._parse_form
+    monkeypatch.setattr(
+        page_routes, "_parse_form", lambda *said: (seen.append(threading.current_thread().name), read(*said))[1]
+    )
+    written = {"name": "noa", "password": PASSWORD, "next": "/account?a=1&b=2", "more": "שלום" * letters}
+    with house.visitor("") as stranger:
+        answer = stranger.post("/login", data=written, headers=SAME)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/account?a=1&b=2"), answer.text
+    assert all("MainThread" not in one for one in seen)
+    assert len(seen) == (letters > 10)
