@@ -76,6 +76,21 @@ def test_counts_beside_lines_are_those_of_the_table(house: ConsoleHouse) -> None
     assert found == expected
 
 
+def test_the_calls_beside_a_policy_add_up_to_all_that_were_held(house: ConsoleHouse) -> None:
+    """Rules that read no key held calls, too: they are listed without a line, and lead to their calls."""
+    with house.visitor("root") as visitor:
+        version = ask(house, "SELECT max(version) FROM policies WHERE tenant = 'shop'")[0][0]
+        for path in ("/policies/shop", f"/policies/shop/versions/{version}"):
+            shown = visitor.get(path).text
+            items = re.findall(r"<li>.*?</li>", shown.partition('<ul class="marks">')[2].partition("</ul>")[0], re.S)
+            counts = [int(number) for one in items for number in re.findall(r">held (?:a|one|(\d+)) calls?<", one)]
+            [(total,)] = ask(house, "SELECT COUNT(*) FROM held_calls WHERE tenant = 'shop'")
+            assert sum(counts) == total, path
+            unplaced = [one for one in items if "No line" in one]
+            assert unplaced == items[-len(unplaced) :]
+            assert any("rule=required_arguments_are_present" in one for one in unplaced), path
+
+
 def test_counting_reads_no_more_than_the_month(house: ConsoleHouse) -> None:
     with closing(sqlite3.connect(house.settings.database.removeprefix("sqlite:///"))) as database:
         plan = database.execute(

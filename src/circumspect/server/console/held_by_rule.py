@@ -36,9 +36,10 @@ HeldCounts = Mapping[tuple[str, str], Counter[HoldFate]]
 
 @dataclass(frozen=True, slots=True)
 class LineMark:
-    """What a line of a policy held."""
+    """What a rule held of a tool's calls, and the line of a policy that it reads."""
 
-    line: PolicyLine
+    line: PolicyLine | None
+    """None where the rule holds whatever the text says."""
     tool: str
     rule: str
     fates: Counter[HoldFate] = field(hash=False)
@@ -107,14 +108,14 @@ def list_held(
 
 
 def mark_lines(text: str, policy: Policy, tenant: TenantId, counts: HeldCounts) -> list[LineMark]:
-    """In the order of the lines; what no line of this text has anything to do with is left out."""
+    """Every call once, so that they add up to what was held: in the order of the lines, then what has none."""
     finder = LineFinder(text, policy)
-    marks = [
-        LineMark(line, tool, rule, fates)
-        for (tool, rule), fates in counts.items()
-        if (line := finder.find(rule, tool, tenant)) is not None
-    ]
-    return sorted(marks, key=lambda mark: (mark.line.number, -mark.total, mark.rule))
+    marks = [LineMark(finder.find(rule, tool, tenant), tool, rule, fates) for (tool, rule), fates in counts.items()]
+    return sorted(marks, key=_place)
+
+
+def _place(mark: LineMark) -> tuple[bool, int, int, str, str]:
+    return mark.line is None, mark.line.number if mark.line else 0, -mark.total, mark.rule, mark.tool
 
 
 def find_ruling(

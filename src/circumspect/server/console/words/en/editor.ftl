@@ -29,6 +29,8 @@ marks-held =
        *[other] held { $count } calls
     }
 marks-built-in = The rule holds for every tool; this is where the file speaks of it.
+marks-no-line = No line
+marks-no-line-hint = The rule holds whatever the file says.
 marks-none = Nothing was held.
 fate-name-done = asked first, then run
 fate-name-refused = the user or a colleague said no

@@ -29,6 +29,8 @@ marks-held =
        *[other] עצרה { $count } קריאות
     }
 marks-built-in = הכלל חל על כל כלי; כאן הקובץ מדבר עליו.
+marks-no-line = בלי שורה
+marks-no-line-hint = הכלל חל, מה שלא יהיה כתוב בקובץ.
 marks-none = דבר לא נעצר.
 fate-name-done = נשאל קודם, ואז בוצע
 fate-name-refused = המשתמש או עמית סירבו
