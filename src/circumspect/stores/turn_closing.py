@@ -189,7 +189,7 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         run(connection, _COUNT, row)
     if not closing.interrupted and _is_customers(incoming):
         count_turn(connection, incoming.tenant, incoming.at, result.outcome, result.usage, result.reason_codes)
-    if not closing.interrupted:
+    if not closing.interrupted and not is_rehearsal(incoming.conversation):  # there nothing is prevented, or run
         put_holds(connection, closing, holds, next_seq - written)
     if isinstance(incoming.errand, PersonDecision):
         _log(connection, closing, incoming.errand)  # the very last: all who write the log wait for each other

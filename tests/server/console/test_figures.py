@@ -213,7 +213,15 @@ def test_what_colleagues_decide_or_rehearse_is_no_turn_of_a_customer(house: Cons
         before = read_tiles(unescape(noa.get("/overview?days=90&tenant=shop").text))["Turns"]
         customers = count(house, "tenant = 'shop'").turns
         begun = noa.post("/playground", data={"tenant": "shop"}, headers=SAME).headers["location"]
-        noa.post(f"{begun}/messages", data={"content": "what are your opening hours?"}, headers=SAME)
+        kept = ask(house, "SELECT sum(number) FROM held_days WHERE tenant = 'shop'")
+        for words in ("what are your opening hours?", "cancel order 12346", "yes"):
+            noa.post(f"{begun}/messages", data={"content": words}, headers=SAME)
+        query = "SELECT count(*) FROM messages WHERE conversation LIKE 'playground-%' AND kind = 'policy' AND tenant = 'shop'"
+        assert ask(house, query)[0][0] > 0
+        assert ask(house, "SELECT sum(number) FROM held_days WHERE tenant = 'shop'") == kept, (
+            "held, and nothing prevented"
+        )
+        assert not ask(house, "SELECT 1 FROM held_calls WHERE conversation LIKE 'playground-%'")
         held = proposed(house, "12345")
         form = {"hash": noa.get(f"/v1/approvals/{held}").json()["hash"]}
         assert noa.post(f"/approvals/{held}/approve", data=form, headers=SAME).status_code == 303

@@ -29,6 +29,7 @@ from circumspect.server.console.turn_times import draw_times
 from circumspect.server.console.visitors import Visitor, words_of
 from circumspect.server.path_prefix import add_prefix, prefix_of, without_prefix
 from circumspect.stores.codec import dumps
+from circumspect.stores.rehearsals import is_rehearsal
 
 _OVERRIDES = re.compile("[\u202a-\u202e]")
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -101,7 +102,7 @@ def environment() -> Environment:
     )
     made.globals.update(static=static, languages=NAMES, version=__version__, link=link, icons=_icons())
     made.globals.update(draw_times=draw_times, offered=OFFERED, noted=NOTED)
-    made.globals.update(has_static=has_static)
+    made.globals.update(has_static=has_static, is_rehearsal=is_rehearsal)
     made.filters.update(pretty=pretty, words=_words, visible=visible, exact=exact)
     return made
 
