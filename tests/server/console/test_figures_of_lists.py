@@ -27,6 +27,9 @@ def test_lists_have_as_many_rows_as_the_menu_says(house: ConsoleHouse) -> None:
     begun = dict(ask(house, "SELECT id, created_at FROM escalations"))
     listed = [begun[id_] for id_ in re.findall(r'href="/escalations/([^"?]+)"', escalations) if id_ in begun]
     assert listed == sorted(listed), "the oldest first"
+    made = dict(ask(house, "SELECT id, created_at FROM intents"))
+    asked = [made[id_] for id_ in re.findall(r'href="/approvals/([^"?]+)"', read(house, "/approvals", "root"))]
+    assert asked == sorted(asked) != asked[::-1], "and here, too"
 
 
 def test_an_escalation_that_only_says_that_an_approval_waits_is_in_the_list_of_all(house: ConsoleHouse) -> None:

@@ -116,6 +116,24 @@ def test_everything_that_waits_is_there_once_and_the_oldest_comes_first(house: C
         assert 'count-queue" class="count" hx-swap-oob="true">4<' in visitor.get("/counts").text
 
 
+def test_escalations_means_the_same_number_wherever_it_stands(house: ConsoleHouse, talk: str) -> None:
+    """The menu's "Escalations" are all of them; where some are told apart, the others are called so."""
+
+    def named(page: str) -> dict[str, int]:
+        found = re.findall(r"(Escalations|Other escalations|Unknown outcomes) <bdi>(\d+)</bdi>", page)
+        return {name: int(number) for name, number in found}
+
+    with house.visitor("noa") as visitor:
+        escalation(house, OURS, talk, "help me")
+        for path in ("/", "/overview"):
+            assert named(visitor.get(path).text).get("Escalations") == 1, path
+        unknown(house, talk)
+        assert 'count-escalations" class="count" hx-swap-oob="true">2<' in visitor.get("/counts").text
+        for path in ("/", "/overview"):
+            told = list(named(visitor.get(path).text).items())
+            assert told == [("Unknown outcomes", 1), ("Other escalations", 1)], path
+
+
 def test_an_escalation_that_says_that_an_approval_waits_is_not_counted_beside_it(
     house: ConsoleHouse, talk: str
 ) -> None:

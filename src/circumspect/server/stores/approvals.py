@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from circumspect.stores import codec
 from circumspect.stores.codec import epoch
-from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first, not_there
+from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first, not_there, oldest_first
 from circumspect.stores.rehearsals import is_real
 from circumspect.stores.tables import APPROVALS, WAITING, intents, tool_executions
 from circumspect.values import Execution, Intent, IntentId, TenantId
@@ -37,15 +37,19 @@ def list_approvals(
     *,
     waiting: bool = True,
     now: datetime | None = None,
+    oldest: bool = False,
 ) -> Sequence[Approval]:
-    """Those that wait and have not expired (`now`), or all there ever were."""
+    """Those that wait and have not expired (`now`), or all there ever were; the newest first, or the `oldest`."""
     query = sa.select(intents).where(sa.text(APPROVALS), is_real(intents))
     if waiting:
         query = query.where(sa.text(WAITING))
         if now is not None:
             query = query.where(intents.c.expires_at > epoch(now))
-    rows = connection.execute(newest_first(query, intents, "created_at", tenants, after, limit))
-    return [_approval(row) for row in rows]
+    if oldest:
+        query = oldest_first(query, intents, tenants, after, limit)
+    else:
+        query = newest_first(query, intents, "created_at", tenants, after, limit)
+    return [_approval(row) for row in connection.execute(query)]
 
 
 def get_approval(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> Approval:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -27,7 +27,8 @@ from circumspect.stores.work_tables import DRAFTED, policy_drafts, work_items
 from circumspect.values import JsonObject
 
 WorkKind = Literal["escalation", "unknown", "approval", "draft", "delivery"]
-WORK_KINDS: tuple[WorkKind, ...] = get_args(WorkKind)
+WORK_KINDS: tuple[WorkKind, ...] = ("unknown", "escalation", "approval", "draft", "delivery")
+"""In this order they are counted and shown: unknown outcomes before the other escalations."""
 WorkSubject = Literal["escalation", "approval", "draft", "delivery"]
 """What an item is, also when what is known of it changes."""
 MOST_COUNTED = 100

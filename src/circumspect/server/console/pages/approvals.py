@@ -60,12 +60,15 @@ async def inbox(
     tenant: Annotated[str, Query(max_length=64)] = "",
     after: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
+    """Those that wait, the oldest first; or all, the newest first."""
     services = services_of(request)
     now, waiting = services.clock.now(), state != "all"
     seen = find_visible_tenants(who.principal, tenant or None)
 
     def look_up(connection: sa.Connection) -> tuple[Sequence[Approval], Specs]:
-        found = approvals.list_approvals(connection, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
+        found = approvals.list_approvals(
+            connection, seen, page_after(after), ROWS + 1, waiting=waiting, now=now, oldest=waiting
+        )
         return found, find_specs(connection, [(row.intent.tenant, row.intent.call.tool) for row in found])
 
     rows, specs = await read(services, look_up)

@@ -1,7 +1,7 @@
 nav-queue = Queue
 queue-all = Everything
 queue-kind = Kind
-queue-escalation = Escalations
+queue-escalation = Other escalations
 queue-unknown = Unknown outcomes
 queue-approval = Approvals
 queue-delivery = Not delivered

@@ -1,7 +1,7 @@
 nav-queue = תור העבודה
 queue-all = הכול
 queue-kind = סוג
-queue-escalation = העברות לאדם
+queue-escalation = העברות אחרות לאדם
 queue-unknown = תוצאה לא ידועה
 queue-approval = אישורים
 queue-delivery = לא נמסרו

@@ -1,7 +1,7 @@
 nav-queue = Очередь
 queue-all = Всё
 queue-kind = Вид
-queue-escalation = Передано людям
+queue-escalation = Прочее, переданное людям
 queue-unknown = Исход неизвестен
 queue-approval = Согласования
 queue-delivery = Не доставлено
