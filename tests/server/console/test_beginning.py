@@ -138,6 +138,11 @@ def test_the_link_makes_one_administrator_and_then_nothing(empty: ConsoleHouse) 
     with empty.visitor("dana") as visitor:
         assert "first-steps" in visitor.get("/").text
         assert ">eve<" not in visitor.get("/colleagues").text
+        for path in ("/policies", "/tenants", "/playground"):
+            shown = visitor.get(path).text.partition("<main")[2]
+            assert 'class="button primary" href="/new-tenant"' in shown, path
+            assert 'class="empty"' in shown, "without a tenant a page says what one is"
+            assert '<select name="tenant"' not in shown
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,23 @@ def test_j_and_k_go_along_the_list_and_enter_opens(browsing: Browsing) -> None:
         page.wait_for_url(f"**{links[1]}")
 
 
+def test_escape_closes_the_palette_with_words_in_it(browsing: Browsing) -> None:
+    with browsing.as_("noa") as page:
+        page.goto("/")
+        press(page, "Control+k")
+        page.wait_for_selector("#palette[open]")
+        page.keyboard.type("refund")
+        press(page, "Escape")
+        page.wait_for_selector("#palette:not([open])", state="attached")
+
+
 def test_a_denial_by_key_is_asked_about_before_it_is_done(browsing: Browsing, house: ConsoleHouse) -> None:
     waits = approval(house, OURS, TALK)
     with browsing.as_("noa") as page:
         page.goto(f"/approvals/{waits}")
         press(page, "n")
         page.wait_for_selector("#sure[open]")
-        assert "Deny" in page.inner_text("#sure")
+        assert "Deny: Cancel order 12345" in page.inner_text("#sure"), "in words, and which one"
         press(page, "Escape")
         assert not page.is_visible("#sure")
         press(page, "n", "n", "y")

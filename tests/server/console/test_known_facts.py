@@ -58,7 +58,7 @@ def test_a_call_of_unknown_outcome_shows_to_what_somebody_said_yes(browsing: Bro
     with browsing.as_("noa") as page:
         page.goto(f"/escalations/{id_}")
         page.wait_for_selector(".known dl")
-        standing = page.inner_text(".beside")
+        standing = page.inner_text("section:has(> #about-title)")
         assert question in standing
         assert "null" not in standing
         page.goto("/escalations")

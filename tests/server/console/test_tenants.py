@@ -97,7 +97,7 @@ def test_the_mode_of_a_plan_is_switched_for_all_who_have_it(
     before = as_before.tenant.plan
     with browsing.as_("root", expected=("409",)) as page:
         page.goto("/tenants")
-        form = page.locator("form", has=page.locator("input[name=name][value=pro]"))
+        form = page.locator("tr", has=page.locator("input[name=name][value=pro]"))
         form.locator("select").select_option("standard")
         form.locator("input[name=multiplier]").fill("1.5")
         form.locator("button").click()

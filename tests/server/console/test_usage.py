@@ -74,6 +74,7 @@ def test_how_content_users_were_is_said_of_the_time_that_is_chosen(house: Consol
             page = visitor.get(f"/usage?tenant=shop-ru&period={period}").text
             measures = page.split("<h2>How content users were: ")[1].split("</section>")[0]
             assert measures.startswith(f"{title}</h2>")
+            assert page.index("Adaptive messages") < page.index("How content users were"), "what was used comes first"
             shown = re.search(r'data-label="[^"]+">([\d,]+)</td>', measures.split("</bdi></td>", 2)[2])
             assert shown is not None
             assert [(int(shown[1]),)] == ask(house, query), period

@@ -132,7 +132,7 @@ def draw_times(times: TurnTimes, t: Callable[..., str], number: Callable[..., st
     labels = list(chart.labels)
     for at, text in enumerate(beside):
         labels[2 * at + 1] = replace(labels[2 * at + 1], text=text)
-    rows = tuple((span.name, text, span.tip) for span, text in zip(spans, beside, strict=True))
+    rows = tuple((_isolate(span.name), text, span.tip) for span, text in zip(spans, beside, strict=True))
     return replace(chart, labels=tuple(labels), rows=rows)
 
 
@@ -159,7 +159,12 @@ def _say_beside(step: TurnStep, is_timed: bool, t: Callable[..., str], number: C
 
 def _tip(step: TurnStep, said: str, t: Callable[..., str], number: Callable[..., str]) -> str:
     if step.call is None:
-        return f"{t('kind-tool')} · {step.tool} · {said}"
+        return f"{t('kind-tool')} · {_isolate(step.tool)} · {said}"
     took = t("model-call-seconds", seconds=number(step.seconds, 2))
     tokens = t("model-call-tokens", sent=number(step.call.input_tokens), back=number(step.call.output_tokens))
-    return f"{step.call.model} · {tokens} · {took} · ${step.call.cost_usd:.6f}"
+    return f"{_isolate(step.call.model)} · {tokens} · {took} · {_isolate(f'${step.call.cost_usd:.6f}')}"
+
+
+def _isolate(name: str) -> str:
+    """A name or a sum keeps its own direction in a line of Hebrew."""
+    return f"\u2068{name}\u2069"

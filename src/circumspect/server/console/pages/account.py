@@ -14,6 +14,7 @@ from circumspect.errors import ConfigError
 from circumspect.server import credentials
 from circumspect.server.access import require_sign_in, services_of
 from circumspect.server.console import page_routes
+from circumspect.server.console.browser_names import name_browser
 from circumspect.server.console.rendering import link, page
 from circumspect.server.console.visitors import AnyVisitor, Visitor
 from circumspect.server.routes import sessions as api
@@ -94,6 +95,7 @@ async def _render(
         "operator": operator if operator != who.operator.name else "",
         "others": [one.name for one in others if one.id != who.operator.id and api.manages(who.operator, one)],
         "passwords": takes_passwords(services.settings),
+        "name_browser": name_browser,
         "problem": problem,
         "done": done,
         "shortest": credentials.SHORTEST_PASSWORD,

@@ -84,7 +84,8 @@ document.addEventListener("click", (event) => {
 finder?.addEventListener("keydown", (event) => {
   const field = finder.querySelector("input"), found = [...finder.querySelectorAll("#palette-found a")];
   const at = found.indexOf(document.activeElement);
-  if (event.key === "ArrowDown" && found.length) found[Math.min(at + 1, found.length - 1)].focus();
+  if (event.key === "Escape") finder.close(); // at once: a search field would empty itself first
+  else if (event.key === "ArrowDown" && found.length) found[Math.min(at + 1, found.length - 1)].focus();
   else if (event.key === "ArrowUp" && at >= 0) (at ? found[at - 1] : field).focus();
   else return;
   event.preventDefault();

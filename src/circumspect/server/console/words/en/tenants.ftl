@@ -1,6 +1,7 @@
 nav-tenants = Plans and tenants
 tenants-title = Tenants
-tenants-none = There is no tenant that you may see.
+tenants-none = There is no tenant yet that you may see.
+tenants-none-hint = A tenant is a business with its agent: tools, policy, documents. One made of a sample brings all of them, to try what an agent may do.
 tenant-done-changed = Changed. It holds from the next message on.
 tenant-done-plan = The plan is changed. It holds from the next message on.
 tenant-unserved = This tenant cannot be served now:
