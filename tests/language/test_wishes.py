@@ -197,6 +197,7 @@ def test_an_imperative_at_the_head_of_its_sentence_is_an_order(text: str) -> Non
         "Хочу удалить alt.txt",
         "Не удаляй alt.txt",
         "Get rid of alt.txt",
+        "Remove order 12345",
         "I don't want alt.txt any more",
         "Ich will alt.txt nicht mehr",
     ],

@@ -43,7 +43,8 @@ def is_order(text: str) -> bool:
     phrase = implies_destruction(text)
     if phrase is None:
         return False
-    languages = [one for one in packs() if phrase in one.phrases["destructive_command"]]
+    # Only where commands have a form of their own: elsewhere "remove" is a wish as well as an order.
+    languages = [one for one in packs() if not one.wishes.ordered and phrase in one.phrases["destructive_command"]]
     for sentence in split_sentences(text[:_LONGEST]):
         said = f" {' '.join(words(fold_words(sentence)))} "
         if not sentence.endswith("?") and any(_heads(one.code, phrase).match(said) for one in languages):
