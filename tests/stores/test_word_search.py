@@ -76,15 +76,6 @@ def test_words_without_a_number_are_looked_for_together(connection):
 
 
 @pytest.mark.parametrize("empty", BOTH[:1], indirect=True)
-def test_the_words_of_a_message_are_not_counted(connection):
-    """Nobody ranks by their number, and a turn would write it twice."""
-    named = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name LIKE 'message_words%'")
-    tables = {name for (name,) in named}
-    assert "message_words_data" in tables
-    assert "message_words_docsize" not in tables
-
-
-@pytest.mark.parametrize("empty", BOTH[:1], indirect=True)
 def test_what_is_taken_out_of_the_index_is_not_found_any_more(connection):
     visible, word = f"role <> 'internal' AND content LIKE '%%{rare_word(RARE)}%%'", rare_word(RARE)
     assert asked(connection, [word], 10)[1] == {conversation_id(RARE)}

@@ -53,8 +53,6 @@ held_calls = sa.Table(
 in the journal, `at` when its turn began. `stores.held_calls` says what a fate is."""
 
 MESSAGE_WORDS = "message_words"
-"""Without the number of words of each message (`columnsize=0`): nothing ranks by it, and it costs about as much as the
-words do."""
 
 # A mark is no part of a word for either database; PostgreSQL has to be told, or it takes "ORD-12" for a number.
 POSTGRES_WORDS = (
@@ -64,7 +62,7 @@ POSTGRES_WORDS = (
 
 WORDS_DDL = {
     "sqlite": (
-        "CREATE VIRTUAL TABLE message_words USING fts5(scope, content, content='', columnsize=0,"
+        "CREATE VIRTUAL TABLE message_words USING fts5(scope, content, content='',"
         " tokenize='unicode61 remove_diacritics 0')",
         "CREATE TRIGGER message_words_added AFTER INSERT ON messages WHEN new.role <> 'internal' BEGIN"
         " INSERT INTO message_words (rowid, scope, content) VALUES (new.id, hex(new.tenant), new.content);"

@@ -119,7 +119,7 @@ def open_for_reading(url: str) -> Database:
         database.engine.url, poolclass=StaticPool, json_deserializer=codec.loads, hide_parameters=True
     )
     sa.event.listen(engine, "connect", _only_read)
-    sa.event.listen(engine, "begin", _begin)
+    sa.event.listen(engine, "begin", _join)
     return Database(engine, 1, database.name, begin=_begin)
 
 
@@ -129,10 +129,14 @@ def _only_read(connection: sqlite3.Connection, _record: object) -> None:
         connection.execute(f"PRAGMA {pragma}").fetchall()
 
 
-def _begin(connection: sa.Connection) -> None:
-    driver: Any = connection.connection.driver_connection
+def _begin(driver: sqlite3.Connection) -> None:
     if not driver.in_transaction:
         driver.execute("BEGIN")
+
+
+def _join(connection: sa.Connection) -> None:
+    driver: Any = connection.connection.driver_connection
+    _begin(driver)
 
 
 # --- queries --------------------------------------------------------------------------------------------------------

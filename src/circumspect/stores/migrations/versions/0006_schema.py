@@ -20,7 +20,7 @@ _IN_SQLITE = {
     "USING gin (search)": "(search) WHERE search IS NOT NULL",
 }
 _FTS = (
-    "CREATE VIRTUAL TABLE message_words USING fts5(scope, content, content='', columnsize=0,"
+    "CREATE VIRTUAL TABLE message_words USING fts5(scope, content, content='',"
     " tokenize='unicode61 remove_diacritics 0')",
     "CREATE TRIGGER message_words_added AFTER INSERT ON messages WHEN new.role <> 'internal' BEGIN"
     " INSERT INTO message_words (rowid, scope, content) VALUES (new.id, hex(new.tenant), new.content);"
