@@ -255,5 +255,6 @@ def _compile_language(one: LanguagePack) -> _StatePatterns:
         clause=compile_words((words.clause,)),
         supposed=compile_words((said.condition, said.reported)),
         denied=compile_words((said.negation, said.modal, said.future)),
-        general=compile_words((said.general,)),
+        # Some lines begin with any signs: they are tried where a word begins, not at each of its signs.
+        general=re.compile(rf"(?<!\S){join_words((said.general,))}(?!\w)"),
     )

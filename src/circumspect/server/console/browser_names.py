@@ -13,7 +13,7 @@ _BROWSERS = (
     (re.compile(r"\bSamsungBrowser/(\d+)"), "Samsung Internet"),
     (re.compile(r"\b(?:Firefox|FxiOS)/(\d+)"), "Firefox"),
     (re.compile(r"\b(?:Headless)?(?:Chrome|CriOS)/(\d+)"), "Chrome"),
-    (re.compile(r"\bVersion/(\d+)[\d.]*(?: Mobile/\w+)? Safari/"), "Safari"),
+    (re.compile(r"\bVersion/(\d++)[\d.]*+(?: Mobile/\w++)? Safari/"), "Safari"),
 )
 _SYSTEMS = (
     (re.compile(r"\bAndroid\b"), "Android"),
