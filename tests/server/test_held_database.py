@@ -46,8 +46,7 @@ async def test_who_waited_for_the_lock_in_vain_has_waited_for_all(
                 await store.tx(read_patience)
             kept = store._database._kept
             assert kept is not None
-            driver = kept.connection.driver_connection
-            assert driver is not None
+            _, driver = kept
             assert driver.execute("PRAGMA busy_timeout").fetchone() == (10,)
         other.rollback()
         assert await store.tx(read_patience) == 0.5
