@@ -90,7 +90,9 @@ def test_a_page_that_is_made_to_be_slow_is_read_beside_the_server(house: House) 
     assert own.memory_info().rss - before < 100_000_000
 
 
-def test_a_talk_of_thousands_of_calls_is_audited_beside_the_server_and_broken_off_in_words(house: House) -> None:
+def test_a_talk_of_thousands_of_calls_is_audited_beside_the_server_and_broken_off_in_words(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
     said: list[dict[str, Any]] = []
     for number in range(3_000):
         call = {"name": "cancel_order", "arguments": f'{{"order_id": "{number}"}}'}
@@ -99,14 +101,13 @@ def test_a_talk_of_thousands_of_calls_is_audited_beside_the_server_and_broken_of
             {"role": "assistant", "tool_calls": [{"id": f"c{number}", "type": "function", "function": call}]},
             {"role": "tool", "tool_call_id": f"c{number}", "content": "done"},
         ]
-    own, client = psutil.Process(), house.key(OURS)
+    client = house.key(OURS)
     short = {"id": "short", "messages": said[:30]}
     assert client.post("/v1/audit", json={"transcripts": [short], "policy": "guess"}).status_code == 200
-    before = own.cpu_times().user
     long = client.post("/v1/audit", json={"transcripts": [{"id": "long", "messages": said}], "policy": "guess"})
     is_a_problem(long, 422, "audit_refused")
     assert long.json()["problem"] == "The audit needs more than 6 s to be read."
-    assert own.cpu_times().user - before < 3, "it was computed in the server's own process"
+    assert "a reading was broken off" in caplog.text, "only a process of its own can be broken off"
     assert client.post("/v1/audit", json={"transcripts": [short], "policy": "guess"}).status_code == 200
 
 
