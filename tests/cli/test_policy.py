@@ -133,6 +133,18 @@ def test_a_name_that_is_nearly_that_of_a_tool_is_not_explained(run):
     run("policy", "explain", "cancel_ordr").refused("cancel_ordr", "did you mean 'cancel_order'?")
 
 
+def test_a_tool_that_no_line_covers_is_no_success(run):
+    ran = run("policy", "explain", "wipe_disk")
+    assert ran.code == 2
+    assert "No line of the policy covers a tool 'wipe_disk'" in ran.err
+    assert "did you mean" not in ran.err
+    run("policy", "explain", "cancel").refused("did you mean 'cancel_order'?")
+    near = run("policy", "explain", "void_order")
+    assert near.code == 2
+    assert "did you mean 'cancel_order'" in near.err or "did you mean 'get_order'" in near.err
+    assert json.loads(run("policy", "explain", "wipe_disk", "--json").out)["explanation"]
+
+
 def test_a_broken_file_explains_and_compares_nothing(run):
     for arguments in (
         ("policy", "explain", "cancel_order", "--policy", "broken.yaml"),

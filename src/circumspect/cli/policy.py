@@ -70,25 +70,28 @@ def check(path: Path, tools_path: Path | None, transcripts: tuple[Path, ...], as
 @TOOLS
 @json_option
 def explain(tool: str, path: Path, tenant: str | None, tools_path: Path | None, as_json: bool) -> None:
-    """What will happen to a call of TOOL, in plain language."""
+    """What will happen to a call of TOOL, in plain language. Exit code 2 where no line of the policy covers it."""
     from circumspect.policy.explain import explain as explained
-    from circumspect.policy.keys.findings import suggest_word
+    from circumspect.policy.keys.findings import suggest_words
     from circumspect.policy.load import load
     from circumspect.values import TenantId
 
     specs = _specs(tools_path)
     loaded, of = load(path, specs=specs), TenantId(tenant) if tenant else None
     spec = specs.get(tool) if specs else None
-    if spec is None and loaded.of(tool, of) is None:
-        # That no line covers a tool is an answer; that a name was mistyped is not.
-        near = suggest_word(tool, (*loaded.tools, *(specs or ())), closeness=0.8)
-        if near:
-            raise ConfigError(
-                f"No line of the policy covers a tool '{tool}': {near}",
-                fix="Give the name to the letter. Every call of a tool that no line covers is denied.",
-            )
     text = explained(loaded, tool, spec, of)
-    click.echo(orjson.dumps({"tool": tool, "explanation": text.splitlines()}) if as_json else text)
+    told = orjson.dumps({"tool": tool, "explanation": text.splitlines()}) if as_json else text
+    if spec is None and loaded.of(tool, of) is None:
+        names = (*loaded.tools, *(specs or ()))
+        if not (near := suggest_words(tool, names, closeness=0.8)):
+            # The name may be meant as it is: then what becomes of its calls is an answer.
+            click.echo(told)
+            near = suggest_words(tool, names, closeness=0.5)
+        raise ConfigError(
+            f"No line of the policy covers a tool '{tool}'{near and f': {near}'}",
+            fix="Give the name to the letter. Every call of a tool that no line covers is denied.",
+        )
+    click.echo(told)
 
 
 @policy.command()

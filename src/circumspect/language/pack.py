@@ -109,6 +109,12 @@ class WantedWords:
     """Any form of a word for the act: somebody talks about it."""
     thing: Mapping[str, Lines]
     """What an act is done to."""
+    object: Lines
+    """After a verb at the head of a sentence, one of these begins what it is done to: the verb is no noun there."""
+    stated: Lines
+    """A verb that begins with one of these says how somebody feels about the thing, and not what to do with it."""
+    own: Lines
+    """Before a verb, and no part of `please`: it is what the user does themselves."""
     please: Lines
     """Before a verb, these make it a wish, also in a question: please, could you, I want to."""
     asks: Lines
@@ -127,6 +133,8 @@ class WantedWords:
     """In the clause of a verb, these say that somebody else would have it done: my friend says, I read that."""
     reported: Lines
     """What follows is what somebody else said or is said to have said."""
+    told_deed: Lines
+    """Says that something was done, whoever did it: nobody asks for it ("he deleted it", "it was deleted")."""
     state: Lines
     """Right after a verb or noun, these say what became of it: nobody asks for it ("my refund has not …")."""
     beside: Lines

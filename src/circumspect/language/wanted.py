@@ -53,6 +53,9 @@ class Mention:
     rest: str
     """The same from the verb on."""
     things: frozenset[str]
+    is_order: bool
+    """A wish that is put as what to do, at the head of its sentence: "delete it", "could you delete it", and not "I no
+    longer need it"."""
 
 
 @lru_cache(maxsize=1024)
@@ -66,13 +69,19 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
             low = mended
             hits = _find_verbs(low)
         told = _words("reported").search(low)
+        order = True
+        ended = 0
         for hit, start, end, mood in _hear_moods(low, hits):
             if mood == "wish" and (reported or (told and told.start() < hit.start)):
                 mood = "reported"
             first = 0 if hit is hits[0] else start
             written = sentence if len(low) == len(sentence) else low
             clause, rest = written[first:end], written[hit.start : end]
-            found.append(Mention(hit.act, low[hit.start : hit.end], mood, clause, rest, find_things(low[first:end])))
+            verb, things = low[hit.start : hit.end], find_things(low[first:end])
+            led = ended and ":" in low[ended : hit.start]  # "transfer this to German: delete …"
+            order = order and not led and mood == "wish" and _is_order(low, hit, first)
+            ended = hit.end
+            found.append(Mention(hit.act, verb, mood, clause, rest, things, order))
         reported = reported or told is not None
     return tuple(found)
 
@@ -141,6 +150,17 @@ def asks_for_person(text: str) -> bool:
 def talks_of(text: str, act: WantedAct) -> bool:
     """A word for the act is in the message, in any form."""
     return _talk(act).search(even_out(text[:LONGEST])) is not None
+
+
+def leave_out_reports(text: str) -> str:
+    """The message without what it says was done: "he deleted alt.txt" asks for nothing. A sentence that also asks for
+    something stays as it is."""
+    low = even_out(text[:LONGEST])
+    if not _words("told_deed").search(low):
+        return text
+    told = _words("told_deed")
+    sentences = split_sentences(low)
+    return "\n".join(one if _words("please").search(one) else told.sub(" ", one) for one in sentences)
 
 
 def goes_elsewhere(text: str) -> bool:
@@ -260,11 +280,19 @@ def _drop_repeats(hits: Sequence[_Hit], low: str) -> list[_Hit]:
     kept: list[_Hit] = []
     for one in hits:
         before = kept[-1] if kept else None
+        if before and one.kind == "noun" != before.kind and _is_done_to(low, before, one):
+            continue
         if before and before.act == one.act and not _VALUE.search(low, before.end, one.start):
             kept[-1] = before if before.kind != "noun" else one
             continue
         kept.append(one)
     return kept
+
+
+def _is_done_to(low: str, verb: _Hit, noun: _Hit) -> bool:
+    """In "cancel my booking" the booking is what is cancelled."""
+    named = any(pattern.fullmatch(low, noun.start, noun.end) for pattern in _things().values())
+    return named and not _joins().search(low, verb.end, noun.start) and _is_head(low[verb.end : noun.start])
 
 
 def _cut_into_clauses(low: str, hits: Sequence[_Hit]) -> list[int]:
@@ -321,6 +349,16 @@ def _mood(low: str, hit: _Hit, start: int, end: int, led: str, *, asking: bool) 
         return "wish"
     # Whoever names the record and what is done to such records wants it done; they are asked before it is.
     return "wish" if hit.kind == "verb" and _names_record(low[start:end]) else "unclear"
+
+
+def _is_order(low: str, hit: _Hit, first: int) -> bool:
+    """Nothing before the verb says who does it or that somebody feels like it, and no noun is meant."""
+    before, after = _asked_for().sub(" ", low[first : hit.start]), low[hit.end :]
+    if hit.kind == "noun" or _words("stated").match(low, hit.start) or _words("own").search(before):
+        return False
+    if _words("supposed").search(after) or _words("later").search(after):
+        return False
+    return _is_head(before) and (hit.kind == "command" or _begins_object().match(after) is not None)
 
 
 def _depends_on_later(low: str, hits: Sequence[_Hit]) -> bool:
@@ -404,6 +442,20 @@ def _in_both_orders(lines: Lines) -> Lines:
         pairs = ((one, other), (other, one)) if both else ()
         found += [rf"(?:{first})(?!\w)(?:,? [^\s.;!?]+){{0,6}},? (?:{then})" for first, then in pairs] or [line]
     return tuple(found)
+
+
+@cache
+def _asked_for() -> re.Pattern[str]:
+    """`please`, with who says so."""
+    return _whole(rf"(?:{join_words(one.own for one in _spoken())} )?{join_words(one.please for one in _spoken())}")
+
+
+@cache
+def _begins_object() -> re.Pattern[str]:
+    """What stands behind a verb: what it is done to, or the end of the clause."""
+    named = r"[\w-]*[./@_\d][\w./@-]*\w|[#№$€£₪]"
+    words = join_words(lines for one in _spoken() for lines in (one.object, *one.thing.values()))
+    return re.compile(rf"\s*(?:[.,;:!]|\Z|{named}|{words}(?!\w))")
 
 
 @cache

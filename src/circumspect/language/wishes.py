@@ -21,6 +21,8 @@ from circumspect.language.sentences import split_sentences
 from circumspect.language.word_lists import compile_gap
 from circumspect.values import Language
 
+_FILE = re.compile(r"(?<=\w)\.(?=[^\W_]{1,5}(?![\w.]))")
+"""The dot in "notes.txt", which ends no clause."""
 _LONGEST = 20_000
 _WORD = r"[^|\s]"
 _BEFORE = 40
@@ -28,7 +30,9 @@ _BEFORE = 40
 
 def implies_destruction(text: str) -> str | None:
     """The first phrase that wishes something gone."""
-    return _first("destructive_wish", text)
+    if (phrase := _first("destructive_wish", text)) or (named := _FILE.sub("_", text[:_LONGEST])) == text:
+        return phrase
+    return _first("destructive_wish", named)
 
 
 def asks_outright(text: str) -> str | None:

@@ -18,6 +18,7 @@ from circumspect.policy.judge import ALLOWED, Rule, rule
 from circumspect.policy.likeness import is_among, likeness
 from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.policy.understanding.named_record import find_named_instead
+from circumspect.policy.understanding.plain_orders import is_ordered_of_another, is_plainly_ordered
 from circumspect.policy.understanding.wish_standing import WishStanding, find_standing, is_refused, nobody_asked
 from circumspect.reasons import ReasonCode
 from circumspect.values import Ask, Confirm, Deny, Escalate, Utterance, Verdict
@@ -172,7 +173,13 @@ def a_wish_is_not_a_command(facts: Facts) -> Verdict:
         return ALLOWED
     if not wishes.implies_destruction(facts.words):
         return ALLOWED
-    return ALLOWED if wishes.is_order(facts.words) and _find_standing(facts) == "wished" else Confirm()
+    return ALLOWED if _is_ordered(facts) and _find_standing(facts) == "wished" else Confirm()
+
+
+def _is_ordered(facts: Facts) -> bool:
+    if facts.effect == "write" and is_plainly_ordered(facts.words, facts.call):
+        return True
+    return wishes.is_order(facts.words) and not is_ordered_of_another(facts.words, facts.call)
 
 
 @rule(ReasonCode.ONLY_ASKED)

@@ -34,7 +34,7 @@ from circumspect.server.stores import access, policies, tenants
 from circumspect.server.stores.seen_tools import list_seen_tools
 from circumspect.server.tenants import differences
 from circumspect.server.tenants.differences import FileChange
-from circumspect.server.tenants.file_findings import Located, make_file_error
+from circumspect.server.tenants.file_findings import Located, make_file_error, sum_up_undeclared
 from circumspect.server.tenants.read_tenant_file import TenantFileReading, read
 from circumspect.server.tenants.tenant_file import TenantFile
 from circumspect.server.tenants.tool_building import read_client_specs, tools_of
@@ -163,7 +163,7 @@ async def check_reading(
     if any(one.is_error for one in found):
         raise make_file_error(str(path), sorted(dict.fromkeys(found), key=lambda one: (one.file, one.finding.line)))
     text = reading.policy.text if reading.policy else None
-    warnings = tuple(dict.fromkeys(str(one) for one in found))
+    warnings = tuple(dict.fromkeys(str(one) for one in sum_up_undeclared(found)))
     return CheckedFile(file, policy, text, specs, documents, warnings, reading.secrets)
 
 

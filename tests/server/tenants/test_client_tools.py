@@ -67,6 +67,16 @@ async def test_a_tool_that_nobody_declares_is_a_warning_until_a_client_was_seen_
     assert (await apply(text)).warnings == ()
 
 
+async def test_several_that_nobody_declares_are_one_warning(apply):
+    more = "".join(f"    {name}: {{effect: write}}\n" for name in ("pay_fare", "hire_car", "rent_room"))
+    (warning,) = (await apply(FILE.replace("    book_flight: {", f"{more}    book_flight: {{"))).warnings
+    assert (
+        "tenant.yaml:10: nobody declares 3 of the tools that are named here: 'pay_fare', 'hire_car', 'rent_room'"
+        in (warning)
+    )
+    assert "declare each" in warning
+
+
 async def test_a_tool_that_was_seen_is_adopted_as_if_the_file_declared_it(apply, store, settings, clock):
     await apply(FILE)
     seen = ToolSpec("pay_fare", "Pay.", SCHEMA, client=True)

@@ -27,7 +27,11 @@ _TAKEN = frozenset(
 )
 ALL_BUT_EQUAL = 0.9
 """How alike two names are of which one is most likely a slip of the pen."""
+UNDECLARED = "nobody declares a tool "
 HOW_TO_DECLARE = "If clients bring it along, declare it below `tools` of the tenant file: - client: {name: …}."
+HOW_TO_DECLARE_SEVERAL = (
+    "If clients bring them along, declare each below `tools` of the tenant file: - client: {name: …}."
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -48,7 +52,7 @@ def check_tool(at: Place, tool: str, book: LintBook) -> Iterator[LintRemark]:
     elif near := suggest_word(tool, (*book.specs, *book.seen), closeness=ALL_BUT_EQUAL):
         yield LintRemark("error", at, f"no tool is named '{tool}'", f"{near} {HOW_TO_DECLARE}")
     else:
-        yield LintRemark("warning", at, f"nobody declares a tool '{tool}'", HOW_TO_DECLARE)
+        yield LintRemark("warning", at, f"{UNDECLARED}'{tool}'", HOW_TO_DECLARE)
 
 
 def check_parameter(at: Place, name: str, spec: ToolSpec | None) -> Iterator[LintRemark]:

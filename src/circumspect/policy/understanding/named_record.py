@@ -38,19 +38,19 @@ _LETTERS, _DIGITS = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 
 def find_named_instead(talk: Sequence[Utterance], call: ToolCall, ledger: OriginLedger) -> str:
     """Which id the user named and which one the call has instead; "" where it is not certain."""
-    records, talk = _list_records(call), talk[-_LAST:]
+    records, talk = list_records(call), talk[-_LAST:]
     if not records or not (order := _find_order(talk, call.tool)):
         return ""
     at, clauses = order
     if takes_back(talk[at].text):  # "cancel A-771, no, I meant the one to Berlin"
         return ""
-    if not all(map(_find_ids, clauses)):  # "cancel A-771 and cancel the chair as well"
+    if not all(map(find_ids, clauses)):  # "cancel A-771 and cancel the chair as well"
         return ""
     words = "\n".join(clauses)
-    carried = {_key_of(str(one)) for _, _, one in list_values(call)}
-    named = {key: one for key, one in _find_ids(words).items() if key not in carried}
+    carried = {key_of(str(one)) for _, _, one in list_values(call)}
+    named = {key: one for key, one in find_ids(words).items() if key not in carried}
     for value in records if named and not _points_on().search(fold(words)) else ():
-        key = _key_of(value)
+        key = key_of(value)
         if _is_between(key, named) or _may_be_meant(value, talk, at, call.tool):
             continue
         other = next((named[one] for one in named if _are_of_one_kind(ledger, key, one)), "")
@@ -64,7 +64,7 @@ def can_be_ordered(tool: str) -> bool:
     return bool(acts_of(tool)) or "pay" in actions_of(tool)
 
 
-def _list_records(call: ToolCall) -> list[str]:
+def list_records(call: ToolCall) -> list[str]:
     """The ids in the call that each say which record it is done to."""
     nouns = objects_of(call.tool)
     found = {
@@ -96,7 +96,7 @@ def _find_clauses(text: str, acts: Set[WantedAct], pays: bool) -> Iterator[str]:
         yield from (strip_markdown(one) for one in split_sentences(text) if "wish" in find_moods(one, "pay"))
 
 
-def _find_ids(text: str) -> Mapping[str, str]:
+def find_ids(text: str) -> Mapping[str, str]:
     """What may be an id, as it is written; of a text that is not very long remembered for a while."""
     return _read_ids(text) if len(text) <= _LONGEST_KEPT else _list_ids(text)
 
@@ -109,10 +109,10 @@ def _read_ids(text: str) -> Mapping[str, str]:
 def _list_ids(text: str) -> Mapping[str, str]:
     words = (hit.group().strip("-./+") for hit in _WORD.finditer(text))
     ids = (one for one in words if any(map(str.isdigit, one)) or _ADDRESS_OR_FILE.fullmatch(one))
-    return {_key_of(one): one for one in ids if len(one) >= 3}
+    return {key_of(one): one for one in ids if len(one) >= 3}
 
 
-def _key_of(value: str) -> str:
+def key_of(value: str) -> str:
     """As people write it: without the sign for a number, and in whichever case."""
     return value.lstrip("#№").strip("/").lower()
 
@@ -173,15 +173,15 @@ def _build(value: str) -> str:
 
 def _leads_to(event: PastCall, result: IndexedResult, value: str, other: str) -> bool:
     """What was looked up by the one id names the other: the order that replaces it."""
-    asked = {_key_of(str(one)) for _, _, one in list_values(event.call)}
-    return other in asked and any(_key_of(text) == value for _, text in result.leaves)
+    asked = {key_of(str(one)) for _, _, one in list_values(event.call)}
+    return other in asked and any(key_of(text) == value for _, text in result.leaves)
 
 
 def _has_both(result: IndexedResult, value: str, other: str, alike: bool) -> bool:
     """In one field of several records, in one list, as keys to records of one mapping, or in a text that lists them."""
-    fields = {path for path, text in result.leaves if _key_of(text) == value}
-    if any(path in fields and _key_of(text) == other for path, text in result.leaves):
+    fields = {path for path, text in result.leaves if key_of(text) == value}
+    if any(path in fields and key_of(text) == other for path, text in result.leaves):
         return True
     if alike and any(_is_said(value, text) and _is_said(other, text) for text in result.prose):
         return True
-    return any({value, other} <= {_key_of(key) for key in records} for records in result.choices.values())
+    return any({value, other} <= {key_of(key) for key in records} for records in result.choices.values())

@@ -27,6 +27,7 @@ from circumspect.language.wanted import (
     find_moods,
     find_words_after_taking_back,
     is_question,
+    leave_out_reports,
     leave_out_taken_back,
     takes_back,
     talks_of,
@@ -44,6 +45,7 @@ _BARE = 10
 """A question of no more words asks about what was spoken of before: "Are you quite sure?"."""
 _GIVEN = re.compile(r"\d{3}|\w@\w")
 """An answer that gives a value may be one to another question of the same message."""
+_PART = re.compile(r"\d+|[^\W\d_]{4,}")
 _LAST = 50
 """So many of the user's last messages are looked at."""
 
@@ -92,9 +94,11 @@ def nobody_asked(talk: Sequence[Utterance], tool: str) -> bool:
     if not is_grave(tool):
         return False
     said = [one.text for one in talk if one.speaker == "user" and one.text.strip()]
-    if not said or not is_in_ours("\n".join(said)):
+    told = [leave_out_reports(text) for text in said]
+    # Words that report a deed are words of ours, however few they are.
+    if not said or not (told != said or is_in_ours("\n".join(said))):
         return False
-    return not any(_speaks_of(text, tool) for text in said) and not _agreed_to_an_offer(talk, tool)
+    return not any(_speaks_of(text, tool) for text in told) and not _agreed_to_an_offer(talk, tool)
 
 
 def _speaks_of(text: str, tool: str) -> bool:
@@ -113,23 +117,37 @@ def _agreed_to_an_offer(talk: Sequence[Utterance], tool: str) -> bool:
 
 
 def is_refused(talk: Sequence[Utterance], call: ToolCall) -> bool:
-    """The user said a plain no to the question whether to make this very call, and has not spoken of it since.
+    """Asked whether to make this very call, the user did not say yes, and has not asked for it since.
 
     This needs no word for what the tool does: a question is about the call where one of its values stands in it, or the
-    verb of the tool's name.
+    verb of the tool's name. A no is none, and neither is "let me think" or "how much is it?".
     """
     refused, offered = False, ""
     for one in talk[-_LAST:]:
         if one.speaker == "assistant":
             offered = one.text
             continue
-        answer = classify(one.text, values={call.tool}) if offered else "other"
-        if answer == "deny" and any(_asks_about(call, sentence) for sentence in split_sentences(offered)):
-            refused = True
-        elif refused and (answer == "confirm" or _names(call, one.text)):
+        agreed = agrees_now(one.text) or classify(one.text, values={call.tool}) == "confirm"
+        if offered and any(_asks_about(call, sentence) for sentence in split_sentences(offered)):
+            refused = not agreed and not _answers_otherwise(call, offered, one.text)
+        elif refused and (agreed or _names(call, one.text)):
             refused = False
         offered = ""
     return refused
+
+
+def _answers_otherwise(call: ToolCall, question: str, text: str) -> bool:
+    """They did not say yes, and did say what it should be: "to the 6th", where the call says so and the question did
+    not, or what is in the call once more."""
+    if is_question(text) or hesitates(text) or classify(text, values={call.tool}) == "deny":
+        return False
+    new = (_list_parts(" ".join(map(str, call.arguments.values()))) - _list_parts(question)) & _list_parts(text)
+    return bool(new or _GIVEN.search(text)) or _names(call, text)
+
+
+def _list_parts(text: str) -> set[str]:
+    """Numbers, and words that are more than small ones."""
+    return {one.lstrip("0") for one in _PART.findall(fold(text))}
 
 
 def _asks_about(call: ToolCall, question: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from circumspect.errors import ConfigError
+from circumspect.policy.keys.checks import HOW_TO_DECLARE_SEVERAL, UNDECLARED
 from circumspect.policy.keys.findings import FileFinding, Place, suggest_word
 
 KeyLines = Mapping[Place, int]
@@ -40,6 +41,25 @@ class Located:
 
     def __str__(self) -> str:
         return self.finding.describe(self.file)
+
+
+def sum_up_undeclared(findings: Iterable[Located]) -> list[Located]:
+    """The same with one warning for all tools of a file that nobody declares, at the line of the first: a client that
+    brings twenty along is one thing to do, and not twenty."""
+    summed: dict[object, Located] = {}
+    names: dict[str, dict[str, None]] = {}
+    for one in findings:
+        undeclared = not one.is_error and one.finding.problem.startswith(UNDECLARED)
+        summed.setdefault(("undeclared", one.file) if undeclared else one, one)
+        if undeclared:
+            names.setdefault(one.file, {})[one.finding.problem.removeprefix(UNDECLARED)] = None
+    for file, tools in names.items():
+        if len(tools) > 1:
+            problem = f"nobody declares {len(tools)} of the tools that are named here: {', '.join(tools)}"
+            first = summed["undeclared", file]
+            told = replace(first.finding, problem=problem, fix=HOW_TO_DECLARE_SEVERAL)
+            summed["undeclared", file] = Located(file, told)
+    return [*summed.values()]
 
 
 def make_file_error(name: str, findings: Iterable[Located]) -> TenantFileError:
