@@ -91,7 +91,7 @@ async def _take_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | 
             setup.guide.note_results(incoming, notes)
         screened = screen(incoming, opened, tenant.language, profile, notes)
         odd = partial(find_odd_name, tools=setup.tools) if listener and not profile.passthrough else None
-        voice = Voice(listener.text, odd) if listener and not news else None
+        voice = Voice(listener.text, odd, data_whole=profile.passthrough) if listener and not news else None
         turn = TurnSteps(setup, screened, profile, setup.tools_of(incoming), notes, news, voice)
         try:
             reply = endings.with_notices(await _reply_whatever_breaks(turn), news, turn.desk)
@@ -287,7 +287,7 @@ async def _draft_until_answered(turn: TurnSteps, gathered: Gathered) -> Reply:
             if not wish or not wish.is_read:
                 claimed = await turn.find_false_claim(drafted.reply, gathered)
                 if not claimed:
-                    return turn.mark_doubt(endings.answer(drafted, denied, notes.ran, desk), drafted)
+                    return turn.mark_doubt(turn.answer(drafted, denied), drafted)
                 if not redrafts:
                     return await turn.correct_claim(claimed)
                 redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)

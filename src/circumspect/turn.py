@@ -16,6 +16,7 @@ from circumspect.language.wanted import asks_for_person
 from circumspect.language.yes_no import classify
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.untrue import UntrueSentence
+from circumspect.policy.parsing.reply_data import read_reply_data
 from circumspect.policy.understanding.open_wishes import Wish, is_for_people
 from circumspect.policy.understanding.synthetic import reveals_notes
 from circumspect.policy.understanding.understood import RetrievalResult, Understanding, Understood
@@ -97,6 +98,10 @@ class TurnSteps:
     """What the answer is held to, where the tenant wants nothing said that has nothing behind it."""
     heard: dict[object, OpenWishes] = field(default_factory=dict)
     """The wishes, by what had run when they were read: nobody else adds to the conversation while we hold it."""
+
+    data: list[str] = field(default_factory=list)
+    """What the model of an agent that stays as it is wrote for a program to read, newest last. No words of ours
+    take its place."""
 
     @property
     def incoming(self) -> Incoming:
@@ -218,7 +223,14 @@ class TurnSteps:
             return await self.correct_claim(claimed)
         return Reply("answered", drafted.reply) if drafted.reply else self.give_up_answer()
 
+    def answer(self, drafted: Draft, denied: Enforced | None) -> Reply:
+        """What the model says, where nothing of it is untrue. Data stay as they are."""
+        said = endings.answer(drafted, denied, self.notes.ran, self.desk)
+        return replace(said, text=self.data[-1]) if self.data and not self.notes.ran else said
+
     async def correct_claim(self, claimed: UntrueSentence) -> Reply:
+        if self.data and not self.notes.ran:
+            return Reply("answered", self.data[-1])  # the reason code says that something in it is not so
         earlier, looked_up, hands_over = await self.list_earlier_calls(), self.is_looked_up, self.hands_over_failures
         ran = self.notes.ran
         return endings.correct_claim(claimed, earlier, ran, self.desk, looked_up=looked_up, hands_over=hands_over)
@@ -326,6 +338,8 @@ class TurnSteps:
         hear = self.voice.begin() if self.voice and plain else None
         business, model = self.setup.tenant.business.name, self.setup.ports.model
         drafted = await draft(gathered, business, self.profile, self.notes, model, hear)
+        if self.profile.passthrough and not drafted.calls and read_reply_data(drafted.reply) is not None:
+            self.data.append(drafted.reply)
         if form is None and not self.profile.passthrough:
             plainly = self.desk.name_plainly(drafted.reply)
             drafted = drafted if plainly == drafted.reply else replace(drafted, reply=plainly)
@@ -396,9 +410,11 @@ class TurnSteps:
     ) -> UntrueSentence | None:
         store, guide = self.setup.ports.store, self.setup.guide
         held_to = None if self.reveals_notes(reply) else self.found
+        data = read_reply_data(reply) if self.profile.passthrough else None
         return await find_false_claim(
-            reply, gathered, self.screened, self.tools, self.notes, store, guide, handed, held_to
-        )
+            reply if data is None else data, gathered, self.screened, self.tools, self.notes, store, guide, handed,
+            held_to, is_data=data is not None,
+        )  # fmt: skip
 
     def mark_doubt(self, answer: Reply, drafted: Draft) -> Reply:
         """With a sentence that says so, where the model is not sure of its answer."""

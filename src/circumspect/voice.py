@@ -13,6 +13,7 @@ from dataclasses import replace
 from circumspect.language.sentences import find_ends
 from circumspect.policy.grounding.statements import states_deed
 from circumspect.policy.parsing.plain_words import read_plain_words
+from circumspect.policy.parsing.reply_data import begins_as_data
 from circumspect.values import Reply
 
 
@@ -21,8 +22,12 @@ def _blanks(text: str) -> int:
 
 
 class Voice:
-    def __init__(self, say: Callable[[str], None], find_odd: Callable[[str], object] | None = None) -> None:
-        """`find_odd` finds names that are put in words before anybody reads them."""
+    def __init__(
+        self, say: Callable[[str], None], find_odd: Callable[[str], object] | None = None, *, data_whole: bool = False
+    ) -> None:
+        """`find_odd` finds names that are put in words before anybody reads them. With `data_whole` a reply that may be
+        data is said when it ends: a second draft could not be put behind half of it."""
+        self._data_whole = data_whole
         self._say = say
         self._find_odd = find_odd
         self._before = ""
@@ -49,6 +54,7 @@ class Voice:
             while not silent and (end := next(find_ends(self._held, start=_blanks(self._held)), None)):
                 sentence, self._held = self._held[: end[0]], self._held[end[0] :]
                 silent = states_deed(sentence) or bool(visible.blocks) or not self._is_plain(sentence)
+                silent = silent or (self._data_whole and not self._spoken and begins_as_data(sentence))
                 if not silent:
                     self._speak(sentence)
 

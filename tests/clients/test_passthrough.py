@@ -33,11 +33,14 @@ class Agent:
         self.openai = openai.OpenAI(base_url=f"{house.url}/v1", api_key=key, http_client=http, max_retries=0)
         self.upstream, self.model = upstream, model
         self.messages: list[Any] = [PROMPT]
+        self.decided: Any = {}
+        """What the newest answer says of itself."""
 
     def say(self, text: str, *acts: Any, **options: Any) -> Any:
         self.upstream.plays(*acts)
         self.messages.append({"role": "user", "content": text})
         done = self.openai.chat.completions.create(model=self.model, messages=self.messages, **options)
+        self.decided = done.model_extra["circumspect"]
         message = done.choices[0].message
         self.messages.append(message.model_dump(exclude_none=True))
         return message
@@ -151,6 +154,70 @@ def test_a_reply_that_claims_what_did_not_happen_is_not_passed_on(agent: Agent, 
     said = agent.say("what about order 4711?", claim, claim, tools=TOOLS)
     assert "I have cancelled" not in said.content
     assert len(upstream.asked) == 2, "the model is told once what is not so"
+
+
+DATA = [
+    '{"status": "cancelled", "summary": "I have cancelled order 4711 for you."}',
+    '```json\n[{"summary": "I have cancelled order 4711 for you."}]\n```',
+    "status: done\nsummary: I have cancelled order 4711 for you.\nitems:\n  - kettle\n  - cup",
+    "order: 4711\nstate: cancelled",
+    "---\nsummary: |\n  I have cancelled order 4711 for you.\n  Goodbye.",
+]
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_what_a_program_will_read_is_never_replaced_by_words(agent: Agent, upstream: Upstream, data: str) -> None:
+    said = agent.say("what about order 4711?", Answer(data), Answer(data), tools=TOOLS)
+    assert said.content == data
+    if "I have" in data:
+        assert len(upstream.asked) == 2, "the model is told once what is not so"
+        assert "UNSUPPORTED_CLAIM" in agent.decided["reason_codes"]
+
+
+@pytest.mark.parametrize("words", ["Sorry, nothing was cancelled.", '{"summary": "Nothing was cancelled."}'])
+def test_of_a_second_try_at_data_only_data_is_taken(agent: Agent, words: str) -> None:
+    said = agent.say("what about order 4711?", Answer(DATA[0]), Answer(words), tools=TOOLS)
+    assert "UNSUPPORTED_CLAIM" in agent.decided["reason_codes"]
+    assert said.content == (words if words.startswith("{") else DATA[0])
+
+
+def test_data_are_in_no_language(agent: Agent) -> None:
+    data = '{"intent": "where is my order", "language": "he", "note": "the customer is looking for the parcel"}'
+    assert agent.say("איפה ההזמנה שלי? אני מחכה כבר שבוע", Answer(data), Answer(data)).content == data
+
+
+def test_data_with_a_claim_that_fit_the_schema_are_passed_on(agent: Agent) -> None:
+    schema = {"type": "object", "properties": {"status": {"type": "string"}, "summary": {"type": "string"}}}
+    form = {"type": "json_schema", "json_schema": {"name": "said", "schema": schema}}
+    said = agent.say("what about order 4711?", Answer(DATA[0]), Answer(DATA[0]), response_format=form)
+    assert json.loads(said.content) == json.loads(DATA[0])
+
+
+def test_after_a_denied_call_data_stay_as_they_are(agent: Agent) -> None:
+    data = '{"done": false, "why": "by letter only"}'
+    said = agent.say(
+        "delete my account ann@example.org",
+        call("delete_account", email="ann@example.org"),
+        Answer(data),
+        tools=[DELETE],
+    )
+    assert said.content == data
+
+
+def test_data_are_streamed_whole(agent: Agent, upstream: Upstream) -> None:
+    upstream.plays(Answer(DATA[2]), Answer(DATA[2]))
+    talk = [PROMPT, {"role": "user", "content": "what about order 4711?"}]
+    pieces = agent.openai.chat.completions.create(model=agent.model, messages=talk, tools=TOOLS, stream=True)
+    said = "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
+    assert said == DATA[2]
+
+
+@pytest.mark.parametrize(
+    "words", ["Status: I have cancelled order 4711 for you.", "Note:\nI have cancelled order 4711 for you."]
+)
+def test_words_behind_a_heading_are_words(agent: Agent, words: str) -> None:
+    said = agent.say("what about order 4711?", Answer(words), Answer(words), tools=TOOLS)
+    assert "I have cancelled" not in said.content
 
 
 def test_the_tenant_decides_whether_agents_are_left_as_they_are(house: House, upstream: Upstream) -> None:

@@ -40,13 +40,15 @@ async def find_false_claim(
     guide: SceneGuide | None,
     handed: Collection[ToolCall] = (),
     found: RetrievalResult | None = None,
+    *,
+    is_data: bool = False,
 ) -> UntrueSentence | None:
     """The store is asked only when what this turn holds does not bear the reply out. `handed` are the calls that go to
-    the client with it; `found` is what the answer was looked up in, where it is held to that."""
+    the client with it; `found` is what the answer was looked up in, where it is held to that. Data have no language."""
     scene, intent = screened.incoming.scene, screened.opened.intent
     known = _read_known(gathered, screened)
     shown = _read_shown(known, gathered, notes)
-    if not scene and await compute_aside(len(shown), is_in_another, reply, screened.language, shown):
+    if not (scene or is_data) and await compute_aside(len(shown), is_in_another, reply, screened.language, shown):
         notes.write(NoticeEvent(reply[:200]), ReasonCode.WRONG_LANGUAGE)
         return UntrueSentence(reply[:200], "language")
     pending = (intent.call, *handed) if intent else handed
