@@ -18,6 +18,7 @@ from pydantic_ai.providers import infer_provider_class
 
 from circumspect.errors import ConfigError
 from circumspect.models.http_client import http_client
+from circumspect.models.known_providers import unknown_provider
 from circumspect.models.lean_wire import AnthropicWire, OpenAIWire
 from circumspect.models.provider_errors import ModelIdentity
 from circumspect.models.provider_settings import ProviderSettings
@@ -124,10 +125,7 @@ def _other(spec: Spec, facts: ModelTraits, key: str | None) -> Connection:
     except ImportError as missing:
         raise ConfigError(f"A package for {spec.provider} is missing.", fix=str(missing)) from None
     except ValueError:
-        raise ConfigError(
-            f"There is no provider {spec.provider!r}.",
-            fix="Use openai:, anthropic: or another prefix that pydantic-ai knows, or offline.",
-        ) from None
+        raise unknown_provider(spec.provider) from None
     except TypeError:
         raise ConfigError(
             f"{spec.provider} takes no address or key this way.", fix="Use its own environment variables."

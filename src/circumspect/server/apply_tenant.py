@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from circumspect import outgoing
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import CircumspectError, ConfigError
+from circumspect.models.known_providers import check_provider
 from circumspect.models.opening import BUILT_IN, OFFLINE
 from circumspect.models.spec import parse, split_chain
 from circumspect.policy.keys.findings import Level, suggest_word
@@ -226,8 +227,8 @@ async def _prompts(reading: TenantFileReading, file: TenantFile, store: SqlStore
 
 
 def _models(reading: TenantFileReading, file: TenantFile) -> Iterator[Located]:
-    """Names that nobody can read: a tenant with one could not be served. Whether there is such a model, and a key for
-    it, the server says."""
+    """Names that nobody can read, and providers that nobody knows: a tenant with one could not be served. Whether there
+    is such a model, and a key for it, the server says."""
     browser = file.browser
     named: dict[tuple[str, ...], str | None] = {("model",): file.model}
     if browser:
@@ -238,7 +239,7 @@ def _models(reading: TenantFileReading, file: TenantFile) -> Iterator[Located]:
         for one in split_chain(name or ""):
             try:
                 if one not in BUILT_IN:
-                    parse(one)
+                    check_provider(parse(one).provider)
             except ConfigError as problem:
                 yield reading.at(place, problem.problem, problem.fix)
 

@@ -254,6 +254,9 @@ async def test_a_topic_of_the_tenants_own_is_for_a_person_when_it_is_demanded(ap
         ("model: offline,gpt-4o", 4, "'gpt-4o' is not the name of a model"),
         ("browser:\n  smart: openai:big\n  fast: small", 6, "'small' is not the name of a model"),
         ("clients:\n  models: {gpt-4: gpt-4o}", 5, "'gpt-4o' is not the name of a model"),
+        ("model: opnai:gpt-5", 4, "There is no provider 'opnai'; Did you mean 'openai:'"),
+        ("browser:\n  smart: openai:big\n  fast: antropic:claude", 6, "There is no provider 'antropic'"),
+        ("clients:\n  models: {gpt-4: 'openai:gpt-4o,qqqq:gpt-4o'}", 5, "There is no provider 'qqqq'; Use openai:"),
     ],
 )
 async def test_a_model_whose_name_cannot_be_read_is_refused_at_its_line(apply, section, line, said):
@@ -264,6 +267,11 @@ async def test_a_model_whose_name_cannot_be_read_is_refused_at_its_line(apply, s
 
 async def test_models_are_taken_by_any_name_that_can_be_read(apply):
     await apply(f"{SMALL}model: offline\nbrowser: {{smart: 'openai:own@http://127.0.0.1:9/v1;timeout=5'}}\n")
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "groq", "google", "ollama", "openai-responses", "gateway/openai"])
+async def test_every_provider_that_is_known_may_be_named(apply, provider):
+    await apply(f"{SMALL}model: '{provider}:large'\n")
 
 
 async def test_what_a_guardian_is_told_to_ignore_goes_on(apply, directory, clock):
