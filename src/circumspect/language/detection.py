@@ -26,6 +26,9 @@ _QUOTED = re.compile(rf"(?<!\w)[\"{QUOTES}][^\"{QUOTES}\n]{{1,200}}[\"{QUOTES}](
 _LATIN = SCRIPTS["latin"]
 """The script of names, brands and product codes in every language."""
 _SURE = 0.8
+_CERTAIN = 0.95
+_TELLING = 4
+"""Letters of a word that the model can tell something by: "Pro" is in any language."""
 _FEW = 3
 _PLAIN_IN = 6
 """One word in so many is a small everyday one, at least, in whatever language it is."""
@@ -44,14 +47,14 @@ def detect(text: str, kept: Language | None, default: Language) -> Language:
     latin = words if text.isascii() else [word for word in words if _LATIN.letter.match(word)]
     if foreign := sum(counts.values()):
         if _LATIN in _by_script() and len([word for word in latin if word.islower()]) > 2 * foreign:
-            return _among(_LATIN, latin, kept)
+            return _among(_LATIN, latin, kept, default)
         most = [script for script, count in counts.items() if count == max(counts.values())]
         script = next((one for one in most if kept and pack(kept).script is one), most[0])
-        return _among(script, [word for word in words if script.letter.search(word)], kept)
+        return _among(script, [word for word in words if script.letter.search(word)], kept, default)
     if not latin or _LATIN not in _by_script():
         return kept or default
     if kept is None or pack(kept).script is _LATIN or _is_plain(latin):
-        return _among(_LATIN, latin, kept)
+        return _among(_LATIN, latin, kept, default)
     return kept
 
 
@@ -66,7 +69,7 @@ def find_language(text: str) -> Language | None:
     """The language that most of a document's letters are of; None where there are none."""
     counts = {script: script.count(text) for script in _by_script()}
     most = max(counts, key=lambda script: (counts[script], script is not _LATIN))
-    return _among(most, _WORD.findall(text[:_LONGEST]), None) if counts[most] else None
+    return _among(most, _WORD.findall(text[:_LONGEST])) if counts[most] else None
 
 
 def is_in_another(text: str, language: Language, known: str) -> bool:
@@ -136,11 +139,14 @@ def _is_plain(words: Sequence[str]) -> bool:
     return (len(words) > 1 and plain) or len([word for word in words if word.islower()]) > 3
 
 
-def _among(script: Script, words: Sequence[str], kept: Language | None) -> Language:
+def _among(
+    script: Script, words: Sequence[str], kept: Language | None = None, default: Language | None = None
+) -> Language:
     """Which language of the script: the one whose small words are there, or that the model is sure of; else the
-    conversation's, if it is one of them, else the first. One word, or a few names, changes no conversation."""
+    conversation's, if it is one of them, else the `default`, else the first. One word, or a few names, changes no
+    conversation. A text that is no message has no default, and is no name either: there the model is believed."""
     sharing = [one.code for one in _by_script()[script]]
-    stays = kept if kept in sharing else None
+    stays, usual = (one if one in sharing else None for one in (kept, default))
     if len(sharing) == 1 or (stays and len(words) == 1):
         return stays or sharing[0]
     plain = dict.fromkeys(sharing, 0)
@@ -159,7 +165,14 @@ def _among(script: Script, words: Sequence[str], kept: Language | None) -> Langu
     if scores.get(best, 0.0) >= _SURE and (plain[best] or lower > (_FEW if stays else 1)):
         return best
     most = max(sharing, key=lambda code: (plain[code], scores.get(code, 0.0), code == stays))
-    return most if plain[most] else stays or sharing[0]
+    if plain[most] or stays:
+        return most if plain[most] else stays or sharing[0]
+    # German nouns are written like names: "Rauchen verboten", "Notruf Aufzug".
+    is_text, told = default is None, len([word for word in words if len(word) >= _TELLING])
+    least = _SURE if is_text and told > 1 else _CERTAIN
+    if scores.get(best, 0.0) >= least and told > (not is_text) and (is_text or lower):
+        return best
+    return usual or sharing[0]
 
 
 @lru_cache(maxsize=1024)
