@@ -300,8 +300,10 @@ class TurnSteps:
         return await retrieve(understood, business, self.tools, known, ran, settings, self.notes, setup.searches)
 
     def with_sources(self, understood: Understood, found: RetrievalResult) -> TurnSteps:
+        """An answer is held to what was found for it; where nothing was, only where it was decided to look it up."""
         settings = self.understanding
-        return replace(self, understood=understood, found=found if settings and settings.decide else None)
+        held = found.sources or (settings and settings.decide)
+        return replace(self, understood=understood, found=found if held else None)
 
     @property
     def is_looked_up(self) -> bool:

@@ -435,3 +435,28 @@ async def test_a_question_back_has_no_figure_that_nobody_named(hotel):
     chat = hotel(about("", action="clarify", intent_confidence=0.2, clarification_question="The suite for 900 euros?"))
     turn = await chat.user("I want one of those, please, for my family").is_asked("tell me a little more")
     assert "900" not in turn.reply
+
+
+# --- codes ----------------------------------------------------------------------------------------------------------
+
+CODES = read_document(b"# Error codes\n\n## E-141\nE-141 means that the water inlet is blocked.\n", "codes.md")
+INLET = says("E-141 means that the water inlet is blocked. [1]")
+
+
+@pytest.mark.parametrize("answer", [INLET, says("That means that the water inlet is blocked.")])
+@pytest.mark.parametrize("profile", ["guided", "service"])
+async def test_a_neighbouring_error_code_is_no_answer_in_any_profile(hotel, profile, answer):
+    chat = hotel(about("error E-114", decision="RETRIEVE"), answer, answer, documents=(CODES,), profile=profile)
+    turn = await chat.user("What does error E-114 mean?")
+    assert turn.outcome == "escalated"
+    assert ReasonCode.UNSURE_OF_ANSWER in turn.reason_codes
+    assert "inlet" not in turn.reply
+
+
+@pytest.mark.parametrize("profile", ["guided", "service"])
+@pytest.mark.parametrize("code", ["E-141", "E141"])
+async def test_the_code_that_is_there_is_answered_with_its_source_however_it_is_spelled(hotel, profile, code):
+    chat = hotel(about(f"error {code}", decision="RETRIEVE"), INLET, documents=(CODES,), profile=profile)
+    turn = await chat.user(f"What does error {code} mean?")
+    assert turn.outcome == "answered"
+    assert [one.document for one in turn.sources] == ["codes.md"]

@@ -13,8 +13,8 @@ may stand beside a figure that a source has ("ten days are within the 30").
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from circumspect.knowledge.answer_terms import (
@@ -107,6 +107,7 @@ def list_cited(answer: str) -> tuple[int, ...]:
 
 def find_unsupported(answer: str, at_hand: AtHand) -> tuple[str, ...]:
     """The sentences that may not be said; empty where all of them are borne out."""
+    at_hand, answer = _align_codes(at_hand, answer)
     # A number behind the full stop belongs to the sentence before it.
     whole = _BEHIND.sub(r"\2\1", _ITEM.sub("", answer))
     stated = [one for one in split_sentences(whole) if not one.rstrip(" *_").endswith("?")]
@@ -114,6 +115,32 @@ def find_unsupported(answer: str, at_hand: AtHand) -> tuple[str, ...]:
         return (whole,)  # a question of the document is no answer
     by_figures = [one for one in stated if not _is_cited_rightly(one, at_hand) or _has_unknown_figure(one, at_hand)]
     return tuple(by_figures) or _find_unfounded(stated, at_hand)
+
+
+def _align_codes(at_hand: AtHand, answer: str) -> tuple[AtHand, str]:
+    """Codes that were asked about, in one spelling everywhere: "E141" is "E-141"."""
+    asked = {_join_code(one) for one in _CODE.findall(at_hand.asked)}
+    if not asked:
+        return at_hand, answer
+
+    def align(text: str) -> str:
+        return _CODE.sub(lambda hit: joined if (joined := _join_code(hit[0])) in asked else hit[0], text)
+
+    sources = {number: align(text) for number, text in at_hand.sources.items()}
+    aligned = replace(
+        at_hand, sources=sources, known=align(at_hand.known), asked=align(at_hand.asked), meant=align(at_hand.meant)
+    )
+    return aligned, align(answer)
+
+
+def lacks_code(question: str, texts: Iterable[str]) -> bool:
+    """The question names a code that none of the texts has."""
+    asked = {_join_code(one) for one in _CODE.findall(question)}
+    return bool(asked) and not asked <= {_join_code(one) for text in texts for one in _CODE.findall(text)}
+
+
+def _join_code(written: str) -> str:
+    return written.replace("-", "").casefold()
 
 
 def has_unknown_figure(text: str, known: str) -> bool:

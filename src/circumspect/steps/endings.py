@@ -305,8 +305,9 @@ def with_suggestion(reply: Reply, found: RetrievalResult | None) -> Reply:
 
 
 def is_unknown(reply: Reply, found: RetrievalResult | None, desk: ReplyContext) -> bool:
-    """What was looked up holds no answer, and the model says so itself."""
-    if found is None or found.saved or reply.outcome != "answered" or reply.sources:
+    """What was looked up holds no answer, and the model says so itself. Where nobody decided that it should be looked
+    up (`guided`), those are the model's own words, and stay."""
+    if found is None or found.confidence is None or found.saved or reply.outcome != "answered" or reply.sources:
         return False
     return says_not_known(reply.text)
 

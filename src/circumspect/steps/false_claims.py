@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from circumspect.aside import compute_aside
 from circumspect.journal import Journal, NoticeEvent
-from circumspect.knowledge.answer_support import AtHand, find_unsupported
+from circumspect.knowledge.answer_support import AtHand, find_unsupported, lacks_code, list_cited
 from circumspect.knowledge.business_texts import asks_opening, list_opening_words
 from circumspect.language.detection import is_in_another
 from circumspect.language.doubts import admits_doubt, says_not_known
@@ -46,6 +46,7 @@ async def find_false_claim(
     """The store is asked only when what this turn holds does not bear the reply out. `handed` are the calls that go to
     the client with it; `found` is what the answer was looked up in, where it is held to that. Data have no language."""
     scene, intent = screened.incoming.scene, screened.opened.intent
+    found = found if found and _is_held_to(found, reply, screened) else None
     known = _read_known(gathered, screened)
     shown = _read_shown(known, gathered, notes)
     if not (scene or is_data) and await compute_aside(len(shown), is_in_another, reply, screened.language, shown):
@@ -75,6 +76,14 @@ async def find_false_claim(
     if claims:
         notes.write(NoticeEvent(claims[0].sentence), ReasonCode.UNSUPPORTED_CLAIM)
     return claims[0] if claims else None
+
+
+def _is_held_to(found: RetrievalResult, reply: str, screened: Screened) -> bool:
+    """Where it was decided to look it up, every answer is. Otherwise (`guided`) one that names a source, and one to a
+    question about a code: the passage next to it is about another."""
+    if found.confidence is not None or list_cited(reply):
+        return True
+    return lacks_code(screened.incoming.text, (one.text for one in found.sources))
 
 
 def _find_unsourced(reply: str, gathered: Gathered | None, known: str, ran: Collection[PastCall]) -> Sequence[str]:
