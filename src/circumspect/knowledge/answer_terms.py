@@ -22,6 +22,8 @@ _CITED = re.compile(r"\[(\d{1,3})\]")
 _OF_THE_SAME = 0.5
 _ALIKE = 5
 """Words that begin with the same letters, so many, are forms of one word."""
+_INFLECTED = 7
+"""Letters of a word that may have something inserted."""
 _LEAST_STEM = 3
 _FEW_THINGS = 3
 
@@ -181,3 +183,19 @@ def _list_forms(word: str) -> Iterable[str]:
     yield reduced
     if len(word) >= _ALIKE:
         yield word[:_ALIKE]
+    if len(word) >= _INFLECTED and (hit := _inserted().match(word)):
+        yield (hit["kept"] + word[hit.end() :])[:_ALIKE]
+
+
+def is_compounded(term: str, told: frozenset[str]) -> bool:
+    """A word that languages write as one is told in two: "die Kündigungsfrist" as "kann mit einer Frist gekündigt
+    werden". The last part stands alone, and what comes before it is a word's beginning."""
+    if len(term) < 2 * _ALIKE:
+        return False
+    heads = (one for one in told if len(one) >= _ALIKE and len(one) <= len(term) - _ALIKE and term.endswith(one))
+    return any(term[:_ALIKE] in told - {head, head[:_ALIKE]} for head in heads)
+
+
+@cache
+def _inserted() -> re.Pattern[str]:
+    return re.compile(join_patterns(line for one in packs() for line in one.conflicts.inserted))

@@ -10,21 +10,25 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
-from circumspect.knowledge.answer_terms import is_among, list_terms, read_words
+from circumspect.knowledge.answer_terms import is_among, is_compounded, list_terms, read_words
 from circumspect.knowledge.asked_question import AskedQuestion, TimeEnd, goes_on, stem_lines
 from circumspect.knowledge.conflicts import ConflictEvidence, Quoted, find_clause, is_before, read_bound
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.person_names import list_person_names
 from circumspect.knowledge.rates import read_rate
 from circumspect.knowledge.stated_facts import list_facts, without_facts
-from circumspect.knowledge.stated_values import StatedValue, StatedValueKind
-from circumspect.knowledge.terms import stem_word, words
+from circumspect.knowledge.stated_values import StatedValue, StatedValueKind, number, read_number_word
+from circumspect.knowledge.terms import stem_word, stop_words, words
 from circumspect.knowledge.tree import TextSpan
 from circumspect.language.folding import fold
 from circumspect.language.pack import join_words, packs
 
 _QUESTION = re.compile(r"\?[\"'”»)*_]*\s+")
+_PLAIN = re.compile(r"[^\W\d_]+")
+_ROW = re.compile(r"^[ \t*|-]*+(?P<label>[^\W\d_][^:\n.?!]{1,60}):[ \t]++(?=\S)", re.MULTILINE)
+_BARE_AMOUNT = re.compile(r":[ \t]++(?P<amount>\d{1,6}(?:[.,]\d{1,2})?)(?:[ \t]*+$|\s*+\n)", re.MULTILINE)
 _LONGEST = 1000
 """Characters of a sentence. What is longer is no statement but a list that lost its lines."""
 _NEAR = 40
@@ -103,7 +107,8 @@ def list_answering(passage: Quoted, asked: AskedQuestion) -> Iterator[Answering]
             behind, previous = own, own
             continue
         told = own | behind | (previous if goes_on(text) else frozenset())
-        covered = frozenset(one for one in asked.subject if is_among(one, told | titles))
+        here = told | titles
+        covered = frozenset(one for one in asked.subject if is_among(one, here) or is_compounded(one, here))
         previous = own
         if not is_enough(covered, asked) or not _speaks_of_it(text, told, nearest, asked):
             continue
@@ -131,12 +136,21 @@ def list_answering(passage: Quoted, asked: AskedQuestion) -> Iterator[Answering]
 def _split_questions(text: str) -> Iterator[TextSpan]:
     """Sentences; a question and what stands behind it in the same line are two."""
     for span in sentences(text):
-        start = span.start
-        for mark in _QUESTION.finditer(text, span.start, span.end):
-            yield TextSpan(start, mark.end())
-            start = mark.end()
-        if start < span.end:
-            yield TextSpan(start, span.end)
+        for row in _split_rows(text, span):
+            start = row.start
+            for mark in _QUESTION.finditer(text, row.start, row.end):
+                yield TextSpan(start, mark.end())
+                start = mark.end()
+            if start < row.end:
+                yield TextSpan(start, row.end)
+
+
+def _split_rows(text: str, span: TextSpan) -> Iterator[TextSpan]:
+    """Lines of a price list are read one by one: "Replacement key: 50". Those of a timetable belong together."""
+    rows = [hit for hit in _ROW.finditer(text, span.start, span.end) if not list_facts(hit["label"])]
+    starts = [hit.start() for hit in rows] if len(rows) > 1 else []
+    for start, end in pairwise(dict.fromkeys((span.start, *starts, span.end))):
+        yield TextSpan(start, end)
 
 
 def _speaks_of_it(text: str, told: frozenset[str], title: frozenset[str], asked: AskedQuestion) -> bool:
@@ -154,6 +168,7 @@ def _has_role(plain: str, asked: AskedQuestion) -> bool:
 
 
 def _read_said(text: str, facts: Sequence[StatedValue], asked: AskedQuestion) -> Iterable[SaidValue]:
+    facts = (*facts, *_list_bare_prices(text, facts, asked), *_list_bare_ages(text, facts, asked))
     for kind in asked.kinds:
         alike = [one for one in facts if one.kind == kind]
         for one in _keep_asked(text, alike, facts, asked):
@@ -165,6 +180,25 @@ def _read_said(text: str, facts: Sequence[StatedValue], asked: AskedQuestion) ->
                 is_before(text, one),
                 read_rate(text, one, asked.words),
             )
+
+
+def _list_bare_prices(text: str, facts: Sequence[StatedValue], asked: AskedQuestion) -> Iterator[StatedValue]:
+    """A price list says once, or nowhere, in which currency: "Replacement key: 50"."""
+    if "money" not in asked.kinds or asked.yes_or_no or any(one.kind == "money" for one in facts):
+        return
+    for hit in _BARE_AMOUNT.finditer(text):
+        yield StatedValue("money", "", number(hit["amount"]), *hit.span("amount"), hit["amount"])
+
+
+def _list_bare_ages(text: str, facts: Sequence[StatedValue], asked: AskedQuestion) -> Iterator[StatedValue]:
+    """ "Children under eight": a number in words that counts nothing."""
+    if not asked.of_age or any(one.kind in asked.kinds for one in facts):
+        return
+    small = stop_words(text)
+    for hit in _PLAIN.finditer(text):
+        amount, behind = read_number_word(hit[0]), _PLAIN.match(text, hit.end() + 1)
+        if amount > 1 and (behind is None or behind[0].casefold() in small):
+            yield StatedValue("count", "", amount, *hit.span(), hit[0])
 
 
 def _read_age(value: StatedValue) -> StatedValue:
@@ -183,21 +217,33 @@ def _keep_asked(
         return counted
     if len(alike) < 2 or alike[0].kind in ("weekday", "month", "range") or "|" in text:
         return alike
-    scored = [(score_clause(text, one, facts, asked), one) for one in alike]
+    days = {one.amount for one in asked.stated if one.kind == "weekday"}
+    # "Monday to Friday 9:00, Saturday 10:00": the clause before has the words, and this one the day.
+    of_day = [one for one in alike if days and days & _list_days_of(text, one, facts)]
+    scored = [(score_clause(text, one, facts, asked), one) for one in of_day or alike]
     best = max(score for score, _ in scored)
     return [one for score, one in scored if score == best]
 
 
 def score_clause(text: str, value: StatedValue, facts: Sequence[StatedValue], asked: AskedQuestion) -> int:
-    start, end = find_clause(text, value)
-    told = [one for one in facts if one.kind == "weekday"]
-    # The day that begins the next line of a timetable is of that line.
-    rows = [one.start for one in told if value.end <= one.start < end and "\n" in text[value.end : one.start]]
-    end = min(rows, default=end)
+    start, end = _find_row_clause(text, value, facts)
     there = read_words(text[start:end])
     days = {one.amount for one in asked.stated if one.kind == "weekday"}
-    named = {one.amount for one in told if start <= one.start < end} or _list_days_before(value, facts)
-    return sum(is_among(one, there) for one in asked.subject) + bool(days & named)
+    return sum(is_among(one, there) for one in asked.subject) + bool(days & _list_days_of(text, value, facts))
+
+
+def _find_row_clause(text: str, value: StatedValue, facts: Sequence[StatedValue]) -> tuple[int, int]:
+    """The day that begins the next line of a timetable is of that line."""
+    start, end = find_clause(text, value)
+    told = [one.start for one in facts if one.kind == "weekday" and value.end <= one.start < end]
+    return start, min((at for at in told if "\n" in text[value.end : at]), default=end)
+
+
+def _list_days_of(text: str, value: StatedValue, facts: Sequence[StatedValue]) -> set[float]:
+    """The weekdays that a value is said of: in its clause, or else before it."""
+    start, end = _find_row_clause(text, value, facts)
+    named = {one.amount for one in facts if one.kind == "weekday" and start <= one.start < end}
+    return named or _list_days_before(value, facts)
 
 
 def _list_days_before(value: StatedValue, facts: Sequence[StatedValue]) -> set[float]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from circumspect.knowledge.answering import Answering, is_enough, list_answering
+from circumspect.knowledge.answering import Answering, SaidValue, is_enough, list_answering
 from circumspect.knowledge.asked_question import AskedQuestion, find_asking, list_asking_words, read_question
 from circumspect.knowledge.conflicts import (
     Conflict,
@@ -32,6 +32,9 @@ from circumspect.language.wanted import even_out, find_mentions, find_things
 
 _COARSE: tuple[StatedValueKind, ...] = ("weekday", "month", "year")
 """Compared where nothing more exact is: two days with their own hours are two cases."""
+
+_MOST = 2 / 3
+"""Share of a question's words."""
 
 
 def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conflict]:
@@ -60,6 +63,13 @@ def find_asked_conflicts(question: str, passages: Iterable[Quoted]) -> list[Conf
             subject = list_written(shared, *quotes) or list_written(asked.subject, question)
             found[pair] = Conflict(kind, subject, left.show(kind), right.show(kind))
     return [*found.values(), *_list_others(passages, answering, asked, found)]
+
+
+def answers_most_of_it(question: str, passage: Quoted) -> bool:
+    """It has a sentence on most of what the question names, however little a search thinks of it."""
+    asked = read_question(find_asking(question))
+    most = max(2, _MOST * len(asked.subject))
+    return any(len(one.covered) >= most for one in list_answering(passage, asked))
 
 
 def _list_general_words(question: str, asked: AskedQuestion) -> frozenset[str]:
@@ -103,11 +113,17 @@ def _find_difference(left: Answering, right: Answering, asked: AskedQuestion) ->
     shared = [kind for kind in asked.kinds if left.list_said(kind) and right.list_said(kind)]
     fine = [kind for kind in shared if kind not in _COARSE]
     for kind in fine or shared:
-        if is_difference(kind, left.list_said(kind), right.list_said(kind), asked.end):
+        if is_difference(kind, _list_bounded(left, kind, asked), _list_bounded(right, kind, asked), asked.end):
             return kind
     if not asked.yes_or_no or says_no(left, asked) == says_no(right, asked):
         return None
     return "yes or no" if is_same_claim(left, right) else None
+
+
+def _list_bounded(side: Answering, kind: StatedValueKind, asked: AskedQuestion) -> list[SaidValue]:
+    """Whom "nobody under 8" keeps out, "from 8" lets in."""
+    said = side.list_said(kind)
+    return [replace(one, bound="least") for one in said] if asked.of_age and says_no(side, asked) else said
 
 
 def _list_others(

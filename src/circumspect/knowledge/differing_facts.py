@@ -126,4 +126,6 @@ def _is_same_amount(one: StatedValue, other: StatedValue) -> bool:
         return working <= hours / 24 <= working * _WORKING_WEEK + 2
     if one.kind == "measure":
         return abs(one.amount - other.amount) <= _ROUNDED * max(one.amount, other.amount)
-    return is_same_value(one, other) or one.amount == other.amount == 0
+    if one.kind == "money" and "" in (one.unit, other.unit):
+        return one.amount == other.amount
+    return is_same_value(one, other)

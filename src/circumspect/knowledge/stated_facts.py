@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from circumspect.knowledge.stated_values import StatedValue, StatedValueKind, number, values
+from circumspect.knowledge.stated_values import StatedValue, StatedValueKind, list_ordinals, number, values
 from circumspect.knowledge.terms import stem_word, words
 from circumspect.language.folding import fold
 from circumspect.language.pack import join_patterns, join_words, packs, split_pairs
@@ -69,7 +69,7 @@ def _patterns() -> _FactPatterns:
     through = join_words(one.range for one in told)
     glued = f"{join_words(one.about.glued for one in packs())}{{0,2}}"
     units = join_patterns(f"(?P<{name}>{join_words(one.measure[name] for one in spoken)})" for name in _MEASURES)
-    labels = join_words(one.numbered for one in told)
+    labels, in_order = join_words(one.numbered for one in told), join_patterns(list_ordinals())
     return _FactPatterns(
         weekdays=re.compile("|".join(rf"(?<!\w)(?P<d{day}>{said})(?!\w)" for day, said in enumerate(days, 1))),
         day_groups=tuple(
@@ -99,6 +99,8 @@ def _patterns() -> _FactPatterns:
                 rf"(?P<label>{labels})(?!\w)",
                 re.IGNORECASE,
             ),
+            # "The third floor".
+            re.compile(rf"(?<!\w)(?P<id>{in_order})[\s\u00a0](?P<label>{labels})(?!\w)", re.IGNORECASE),
             # "Course B".
             re.compile(r"(?<!\w)(?P<label>[^\W\d_]{3,20}) (?P<id>[B-H]|A(?=[:,.)]|\s*$))(?![\w.])"),
         ),
@@ -160,13 +162,15 @@ def _streets(text: str) -> Iterator[StatedValue]:
 def _labels(text: str) -> Iterator[StatedValue]:
     for hit in (hit for pattern in _patterns().numbered for hit in pattern.finditer(text)):
         # "Hall B" has a name; "hall a" is a hall and the next word.
-        if hit["id"].isalpha() and not hit["id"].isupper():
+        written = hit["id"].casefold()
+        id_ = str(list_ordinals().get(written, written))
+        if hit["id"].isalpha() and not hit["id"].isupper() and id_ == written:
             continue
         # Any sign for "number" is one label: what it numbers stands before it, inflected.
         label = stem_word(hit["label"].casefold()) if hit["label"] and hit["label"][-1].isalpha() else "#"
         further = hit.groupdict().get("next")
         end = hit.end("id") if further else hit.end()
-        yield StatedValue("place", f"{label} {hit['id'].casefold()}", 0, hit.start(), end, text[hit.start() : end])
+        yield StatedValue("place", f"{label} {id_}", 0, hit.start(), end, text[hit.start() : end])
         if further:
             yield StatedValue("place", f"{label} {further}", 0, *hit.span("next"), further)
 

@@ -76,8 +76,8 @@ def _patterns() -> _ValuePatterns:
     stems = [join_words((one.month_stems[month],) for one in spoken) for month in range(12)]
     month = f"(?P<month>{join_patterns(stems)})"
     nth, of = f"{join_words(one.ordinals for one in spoken)}?", f"(?:{join_words(one.of for one in spoken)} )?"
-    ordinals = {word: int(day) for one in spoken for day, word in split_pairs(one.ordinal_days)}
-    in_order = join_patterns(sorted(map(re.escape, ordinals), key=len, reverse=True))
+    ordinals = list_ordinals()
+    in_order = join_patterns(map(re.escape, ordinals))
     am, pm = (join_words(lists) for lists in ((one.am for one in spoken), (one.pm for one in spoken)))
     half, half2 = (f"(?:(?P<am{place}>{am})|(?P<pm{place}>{pm}))" for place in (1, 2))
     oclock = join_words(one.oclock for one in spoken)
@@ -131,6 +131,13 @@ def _patterns() -> _ValuePatterns:
     )
 
 
+@cache
+def list_ordinals() -> Mapping[str, int]:
+    """Numbers in words that say which of several, the longest first: "twenty-first" before "first"."""
+    found = {word: int(day) for one in packs() for day, word in split_pairs(one.values.ordinal_days)}
+    return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+
+
 def values(text: str) -> list[StatedValue]:
     """Every value, in the order of the text; none overlaps another."""
     found: list[StatedValue] = []
@@ -153,6 +160,11 @@ def number(written: str) -> float:
     if cents := re.fullmatch(r"(.*?)([.,])(\d{1,2})", digits):
         whole, sign, rest = cents.groups()
     return float(re.sub(r"[.,]", "", whole) + ("." + rest if sign else ""))
+
+
+def read_number_word(word: str) -> float:
+    """ "eight" is 8; what is no number is 0."""
+    return _patterns().numbers.get(word.casefold(), 0)
 
 
 def _dates(text: str) -> Iterator[StatedValue]:

@@ -519,6 +519,8 @@ class ConflictWords:
     """On which side of a noun its kind is told: before, after, or both."""
     verb_ends: Lines
     """What stands there and is no kind."""
+    inserted: Lines
+    """What a form of a verb has inside or before it, behind a group `kept`: opened ("geöffnet"), to be handed in."""
 
 
 @dataclass(frozen=True, slots=True)

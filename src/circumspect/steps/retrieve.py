@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from circumspect.errors import CircumspectError
 from circumspect.journal import Journal, NoticeEvent
-from circumspect.knowledge.asked_conflicts import find_asked_conflicts
+from circumspect.knowledge.asked_conflicts import answers_most_of_it, find_asked_conflicts
 from circumspect.knowledge.conflicts import Conflict
 from circumspect.knowledge.suggested_answer import suggest_answer
 from circumspect.knowledge.terms import query_terms, terms
@@ -287,10 +287,14 @@ def _judge_after_failure(case: _Case, problem: CircumspectError, notes: Journal,
 
 
 def _conflicts(case: _Case, sources: Sequence[CitedPassage]) -> list[Conflict]:
-    """Among the passages that are about what was asked, nearly as much as the best of them."""
-    best = max((one.score for one in sources), default=0.0)
-    about = [_Quoted(one) for one in sources if one.score >= _CLOSE * best and _is_about_it(case, one)]
-    return find_asked_conflicts(case.understood.screened.incoming.text, about)
+    """Among the passages that are about what was asked, nearly as much as the best of them or in most of its words."""
+    asked, best = case.understood.screened.incoming.text, max((one.score for one in sources), default=0.0)
+    about = [
+        quoted
+        for one, quoted in ((one, _Quoted(one)) for one in sources)
+        if (one.score >= _CLOSE * best and _is_about_it(case, one)) or answers_most_of_it(asked, quoted)
+    ]
+    return find_asked_conflicts(asked, about)
 
 
 class _Quoted:
