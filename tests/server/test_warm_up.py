@@ -13,9 +13,12 @@ from tests.patience import PATIENCE
 FIRST = """
 import asyncio, json, sys, time
 import httpx
+from circumspect.demo.offline import OfflineModel
 from circumspect.language.detection import detect
+from circumspect.normal_forms import normalise
 from circumspect.policy.grounding.untrue import find_untrue
 from circumspect.server.console.worker_app import worker_app
+from circumspect.values import ChatMessage, ModelRequest
 
 async def main():
     app, took = worker_app(), {}
@@ -32,6 +35,13 @@ async def main():
     begun = time.thread_time()
     detect("lorem ipsum dolor", None, "en")
     took["strange words"] = time.thread_time() - begun
+    begun = time.thread_time()
+    normalise("NFC", "caf\u00e9 " * 100)
+    took["marks"] = time.thread_time() - begun
+    request = ModelRequest("draft", "t", "Answer.", (ChatMessage("user", "cancel order 12345"),))
+    begun = time.thread_time()
+    await OfflineModel().complete(request)
+    took["the demo's model"] = time.thread_time() - begun
     print(json.dumps(took))
 
 asyncio.run(main())

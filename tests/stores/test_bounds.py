@@ -127,12 +127,23 @@ async def test_what_waits_too_long_for_its_turn_is_not_begun(bounded):
     await serves_again(bounded)
 
 
-async def test_an_upgrade_waits_for_as_long_as_another_one_takes(bounded, url):
+async def test_an_upgrade_waits_for_as_long_as_another_one_takes(tmp_path, monkeypatch):
     """Whoever starts while another worker upgrades waits for it: an upgrade of much data is no outage."""
-    if not url.startswith("sqlite"):
-        pytest.skip("there the lock is PostgreSQL's own; what follows is the same")
+    monkeypatch.setattr(bounds, "SECONDS", SHORT)
+    url = f"sqlite:///{tmp_path}/new.db"
+    sqlite3.connect(tmp_path / "new.db").execute("PRAGMA journal_mode = WAL")
     holder = Holder(url)
-    threading.Timer(4 * SHORT, holder.let_go).start()
-    began = time.monotonic()
-    await bounded._database.threads.run(lambda: prepare(bounded._database, True))
-    assert time.monotonic() - began > 2 * SHORT
+    let_go = threading.Event()
+    threading.Timer(4 * SHORT, lambda: (let_go.set(), holder.let_go())).start()
+    opened = await SqlStore.open(url, lock_seconds=SHORT)
+    assert let_go.is_set()
+    await serves_again(opened)
+    await opened.close()
+
+
+async def test_a_database_that_needs_no_upgrade_is_opened_while_another_writes(bounded, url):
+    """Or a server would wait for that one for an hour, and say nothing."""
+    holder = Holder(url)
+    await asyncio.wait_for(bounded._database.threads.run(lambda: prepare(bounded._database, True)), PATIENCE)
+    holder.let_go()
+    await serves_again(bounded)

@@ -15,20 +15,26 @@ from circumspect.language.detection import detect
 from circumspect.language.registry import LANGUAGES
 from circumspect.language.wanted import asks_for_person, find_mentions, leave_out_denied
 from circumspect.language.wishes import implies_destruction
+from circumspect.models.opening import OFFLINE
+from circumspect.normal_forms import normalise
 from circumspect.policy.grounding.statement_patterns import find_patterns
 from circumspect.policy.grounding.untrue import find_untrue
+from circumspect.values import ChatMessage, ModelRequest
 
 _WORDS = "Please cancel order 12345."
 _STRANGE = "dormammu qoqat"
 """In no list of ours, so that the model of languages is read."""
 
 
-def warm_up(app: FastAPI) -> None:
+def warm_up(app: FastAPI, model: str) -> None:
+    """`model` is the one of tenants that name none."""
     nowhere = {"type": "http", "method": "GET", "path": "/", "root_path": "", "headers": [], "query_string": b""}
     for route in app.routes:
         route.matches(nowhere)
     app.openapi()
     _read_languages()
+    if model == OFFLINE:
+        _ask_demo_model()
 
 
 def _read_languages() -> None:
@@ -43,3 +49,14 @@ def _read_languages() -> None:
     for language in LANGUAGES:
         find_patterns(language)
     find_untrue("I have cancelled order 12345 at 10:30, and it cost 12.50 euros.", None, ())
+    normalise("NFC", f"{_WORDS}\u00e9" * 10)
+
+
+def _ask_demo_model() -> None:
+    """Its parts and words are loaded when it is first asked; where it never is, nothing of it is."""
+    from circumspect.demo.offline.lexicon import lexicons, read
+    from circumspect.demo.offline.model import answer
+
+    answer(ModelRequest("draft", "warm up", "Answer.", (ChatMessage("user", _WORDS),)))
+    for words in lexicons():
+        read(min(words.stop))

@@ -59,7 +59,7 @@ def prepare(database: Database, migrate: bool, restored: bool = False) -> None:
 
 
 def _prepare(connection: sa.Connection, name: str, migrate: bool) -> None:
-    with connection.begin():
+    with _begin_reading(connection):
         version = read_version(connection)
     if is_usable(version):
         return
@@ -77,6 +77,16 @@ def _prepare(connection: sa.Connection, name: str, migrate: bool) -> None:
     if not migrate:
         raise StoreError(f"The database {name} has an older schema, or none yet.", fix="Run `circumspect db upgrade`.")
     _upgrade(connection)
+
+
+@contextmanager
+def _begin_reading(connection: sa.Connection) -> Iterator[None]:
+    """Whoever writes to a file of SQLite, and for how long, does not keep others from reading it."""
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite":
+        driver.execute("BEGIN")
+    with connection.begin():
+        yield
 
 
 def read_version(connection: sa.Connection) -> str | None:

@@ -24,7 +24,7 @@ class OfflineModel:
         return NAME
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        text, calls = await compute_aside(_weigh(request), _answer, request)
+        text, calls = await compute_aside(_weigh(request), answer, request)
         return ModelReply(text, _usage(request, text, calls), calls, "tool_calls" if calls else "stop")
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelReply]:
@@ -40,7 +40,8 @@ def _weigh(request: ModelRequest) -> int:
     return sum(len(one.text) for one in request.messages) + weigh_tools(request.tools) + written // 5
 
 
-def _answer(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
+def answer(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
+    """What it says, and what it calls."""
     # Loaded on first use: whoever only names the model does not pay for its words.
     if request.purpose == "draft":
         return _draft(request)

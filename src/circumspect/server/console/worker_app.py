@@ -27,7 +27,7 @@ def worker_app() -> FastAPI:
     console.install(app)
     end_in_time(app, settings.drain_seconds, settings.stop_delay_seconds)
     tell_problems(app)
-    warm_up(app)
+    warm_up(app, settings.model)
     # What is loaded by now stays for good: the collector need not walk through it again, and turns wait for it less.
     gc.collect()
     gc.freeze()
