@@ -240,3 +240,53 @@ def test_an_amount_for_the_time_that_was_asked_for_or_for_none_is_one(asked, sou
 )
 def test_what_only_asks_counts_against_no_suggestion(question, sentence):
     assert sentence in suggest_answer(question, [(1, "FAQ", f"# FAQ\n\n{sentence}")])
+
+
+CINEMA = {
+    1: """Cinema
+
+On the first Friday of the month there is a silent film with live music; it costs 16 euros. The children's film is on
+Sundays at 14:30. The library is open on Sundays from 10:00 to 13:00. The network is free for the first 30 minutes."""
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "said"),
+    [
+        (
+            "When is the silent film?",
+            "On the first Friday of the month there is a silent film with live music. [1]",
+            True,
+        ),
+        (
+            "At what time does the silent film start?",
+            "On the first Friday of the month there is a silent film with live music. [1]",
+            False,
+        ),
+        ("What time does the children's film start?", "The children's film is on Sundays at 14:30. [1]", True),
+        ("How long does the children's film last?", "The children's film is on Sundays at 14:30. [1]", False),
+        (
+            "How long is the library open on Sundays?",
+            "The library is open on Sundays from 10:00 to 13:00. [1]",
+            True,
+        ),
+        ("What does the network cost?", "The network is free for the first 30 minutes. [1]", True),
+        ("What does the network cost per day?", "The network is free for the first 30 minutes. [1]", False),
+    ],
+)
+def test_a_day_is_no_time_of_it_a_beginning_no_length_and_a_while_no_day(
+    question: str, answer: str, said: bool
+) -> None:
+    assert is_said(question, answer, CINEMA) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "of_clock"),
+    [
+        ("Um wie viel Uhr beginnt der Film?", True), ("Wann beginnt der Film?", False),
+        ("Во сколько начинается фильм?", True), ("Когда начинается фильм?", False),
+        ("באיזו שעה מתחיל הסרט?", True), ("מתי מתחיל הסרט?", False), ("What time of year is best?", False),
+    ],
+)  # fmt: skip
+def test_a_time_of_the_day_is_asked_for_in_every_language(question: str, of_clock: bool) -> None:
+    assert read_question(question).of_clock == of_clock

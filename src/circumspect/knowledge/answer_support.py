@@ -292,6 +292,8 @@ def _is_for_other_time(sentence: str, at_hand: AtHand) -> bool:
     asked = list_asked_times(at_hand.asked)
     if not asked:
         return False
+    if _is_free_for_a_while(_CITED.sub(" ", sentence)):
+        return True
     said = [one for one in values(_CITED.sub(" ", sentence)) if one.kind == "money"]
     told = [
         [read_time(ground, one) for one in values(ground) if is_same_value(one, figure)]
@@ -299,6 +301,13 @@ def _is_for_other_time(sentence: str, at_hand: AtHand) -> bool:
         for ground in ["\n".join(_list_grounds(sentence, at_hand))]
     ]
     return bool(told) and all(times and all(one and one not in asked for one in times) for times in told)
+
+
+def _is_free_for_a_while(text: str) -> bool:
+    """ "Free for the first 30 minutes" names no price for a day."""
+    facts = list_facts(text)
+    paid = [one for one in facts if one.kind == "money"]
+    return bool(paid) and not any(one.amount for one in paid) and any(one.kind == "duration" for one in facts)
 
 
 def _is_of_other_clause(sentence: str, asked: str) -> bool:
@@ -393,6 +402,10 @@ def _lacks_amount(about: Collection[str], asked: str) -> bool:
     said = {fact.kind for one in plain for fact in list_facts(one) if not _only_lasts(one, fact, question)}
     if asks_share(asked):
         return "percentage" not in said
+    if question.of_clock and not question.yes_or_no and "time" not in said:
+        return True
+    if question.kinds[:1] == ("duration",) and not question.of_age and _only_begins(plain):
+        return True
     wanted = set(question.kinds) - ({"percentage"} if question.kinds == ("money", "percentage") else set())
     wanted |= {"range"} if "duration" in wanted else set()
     if not question.yes_or_no and wanted and wanted <= _MEASURED and not wanted & said:
@@ -400,6 +413,15 @@ def _lacks_amount(about: Collection[str], asked: str) -> bool:
     if not asks_amount(asked):
         return False
     return not any(_has_figure(one) or _free().search(fold(one)) for one in about)
+
+
+def _only_begins(told: Collection[str]) -> bool:
+    """How long was asked, and every time that is said is when it takes place, with no end of it."""
+    stated = [(text, facts, one) for text in told for facts in [list_facts(text)] for one in facts]
+    timed = [(text, facts, one) for text, facts, one in stated if one.kind in ("time", "date")]
+    if not timed or any(one.kind not in ("time", "date", "weekday") for _, _, one in stated):
+        return False
+    return all(read_end(text, one, facts) != "end" for text, facts, one in timed)
 
 
 def _only_lasts(sentence: str, fact: StatedValue, question: AskedQuestion) -> bool:

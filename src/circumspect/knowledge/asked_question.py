@@ -69,6 +69,8 @@ class AskedQuestion:
     is_open: bool
     """What kind of thing is asked for cannot be told: "What languages does the guide speak?"."""
     end: TimeEnd
+    of_clock: bool
+    """A time of the day is asked for: "what time" and not "when"."""
     words: frozenset[str]
     stated: tuple[StatedValue, ...]
 
@@ -96,6 +98,7 @@ def read_question(question: str) -> AskedQuestion:
         "age" in asked,
         not asked and not yes,
         "" if begin == end else "begin" if begin else "end",
+        _wants()["clock"].search(folded) is not None,
         read_words(question),
         stated,
     )
@@ -139,7 +142,7 @@ def _conditions() -> re.Pattern[str]:
 
 @cache
 def _wants() -> dict[str, re.Pattern[str]]:
-    names = (*_KINDS, "yes", "begin", "end")
+    names = (*_KINDS, "yes", "begin", "end", "clock")
     joined = join_glued_and()
     return {
         name: re.compile(rf"(?<!\w){joined}{join_words(one.conflicts.wants[name] for one in packs())}(?!\w)")
