@@ -126,6 +126,22 @@ def test_days_are_counted_and_what_a_calendar_leaves_open_stays_open(
     assert result.status == status
 
 
+@pytest.mark.parametrize(
+    ("rule", "criterion", "facts", "status"),
+    [
+        ("The maximum weight of a parcel is 20 kg.", "The parcel's weight does not exceed the limit.", {"parcel": {"weight_kg": 18}}, "MET"),
+        ("The maximum weight of a parcel is 20 kg.", "The parcel does not exceed the maximum weight.", {"parcel": {"weight_kg": 21}}, "NOT_MET"),
+        ("The distance of a trip must be at most 300 km.", "The distance of the trip complies with the limit.", {"trip": {"distance_km": 250}}, "MET"),
+        ("A plank must not be longer than 3 m.", "The length of the plank is within the limit.", {"plank": {"length_cm": 310}}, "NOT_MET"),
+        ("A group must have at most 12 people.", "The people of the group are within the limit.", {"group": {"people": 12}}, "MET"),
+        # Whether a least is exceeded is no question of whether it is kept.
+        ("The age must be at least 18 years.", "The age does not exceed the limit.", {"age": 30}, "UNCERTAIN"),
+    ],
+)  # fmt: skip
+def test_a_bound_is_decided_in_the_ways_that_people_write_it(rule, criterion, facts, status) -> None:
+    assert decide(f"# Rules\n\n{rule}\n", facts, criterion).status == status
+
+
 def test_a_wrapped_sentence_is_quoted_whole() -> None:
     wrapped = "The crate of a courier may be heavier\nthan others are, provided that the\nforeman agreed."
     result = decide(f"## 3.1 Weight\n\n{wrapped} {RULE}\n", {"crate": {"weight_kg": 25}})

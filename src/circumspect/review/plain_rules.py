@@ -34,7 +34,14 @@ _RELATIONS: dict[str, BoundRelation] = {
     "at least": "at_least", "no less than": "at_least", "no fewer than": "at_least",
     "more than": "above", "above": "above", "over": "above", "exceed": "above",
     "less than": "below", "fewer than": "below", "below": "below", "under": "below",
+    "longer than": "above", "wider than": "above", "higher than": "above", "heavier than": "above",
 }  # fmt: skip
+_PROPERTIES = {
+    "longer than": ("length", "length"), "wider than": ("width", "length"), "higher than": ("height", "length"),
+    "heavier than": ("weight", "mass"), " long": ("length", "length"), " wide": ("width", "length"),
+    " high": ("height", "length"),
+}  # fmt: skip
+"""What a word for a bound says is measured, and as what: "longer than 30 days" says something else."""
 _OPPOSITE: dict[BoundRelation, BoundRelation] = {"above": "at_most", "below": "at_least"}
 _WORDS = r"[A-Za-z][A-Za-z'’ -]{0,150}?"
 _AMOUNT = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,2}})?|\d+(?:\.\d{{1,2}})?|{'|'.join(_NUMBERS)}"
@@ -42,12 +49,24 @@ _UNIT = r"°C|%|per cent|(?:calendar |business |working )?[A-Za-z]+"
 _RULE = re.compile(
     rf"(?P<subject>{_WORDS}) (?P<modal>shall|must|may|is|are)(?P<negated> not)?(?P<verb>(?: [a-z]+){{0,8}}?)"
     rf" (?:(?P<relation>{'|'.join(_RELATIONS)})|between (?P<least>{_AMOUNT})(?: ?(?P<least_unit>{_UNIT}))? and)"
-    rf" (?P<number>{_AMOUNT}) ?(?P<unit>{_UNIT})(?P<inclusive> inclusive)?(?P<aged> old| of age)?(?: each)?"
+    rf" (?P<number>{_AMOUNT}) ?(?P<unit>{_UNIT})(?P<inclusive> inclusive)?(?P<aged> old| of age)?"
+    rf"(?P<property> long| wide| high)?(?: each)?"
     rf"(?: (?P<way>before|after) (?P<anchor>{_WORDS}))?\.?"
+)
+_EXTREME = re.compile(
+    rf"The (?P<extreme>maximum|minimum) (?P<subject>{_WORDS}) (?:is|shall be|must be)"
+    rf" (?P<number>{_AMOUNT}) ?(?P<unit>{_UNIT})\.?"
 )
 _QUESTION = re.compile(
     rf"(?P<about>{_WORDS}) (?:is|was|are|were)(?P<verb>(?: [a-z]+){{0,2}}) (?:allowed|permitted|in time|on time"
     r"|within (?:the |its )?(?:allowed |permitted )?(?P<kind>(?:[a-z]+ ){0,2}?)(?:time )?(?:limits?|range|period))\.?"
+)
+_COMPLIES = re.compile(
+    rf"(?P<about>{_WORDS}) (?:complies|comply|complied) with (?:the |its )(?P<kind>(?:[a-z]+ ){{0,2}}?)limits?\.?"
+)
+_EXCEEDS = re.compile(
+    rf"(?P<about>{_WORDS}) (?:does|do|did) not exceed (?:the |its )"
+    r"(?:(?:allowed|permitted|maximum) (?P<kind>[a-z]+(?: [a-z]+)?)|(?P<other>(?:[a-z]+ ){0,2}?)limits?)\.?"
 )
 
 
@@ -71,14 +90,18 @@ class PlainRule:
 @dataclass(frozen=True, slots=True)
 class PlainQuestion:
     about: frozenset[str]
+    asks_most: bool = False
+    """Whether something is exceeded: a least has no say in that."""
 
 
 def read_rule(sentence: str) -> PlainRule | None:
     text = " ".join(sentence.split())
     found = _RULE.fullmatch(text) if len(text) <= _LONGEST else None
     if found is None:
-        return None
-    written = " ".join(part for part in found.group("subject", "verb", "anchor") if part)
+        return _read_extreme(text) if len(text) <= _LONGEST else None
+    # "A group must have at most 12 people": it binds nothing by itself.
+    verb = "" if found["verb"].strip() == "have" else found["verb"]
+    written = " ".join(part for part in (found["subject"], verb, found["anchor"]) if part)
     limits, unit = _read_limits(found), find_unit(found["unit"])
     counted = ""
     if unit is None and found["unit"].islower() and found["unit"].isalpha() and not found["way"]:
@@ -88,18 +111,34 @@ def read_rule(sentence: str) -> PlainRule | None:
         return None
     if found["least_unit"] and find_unit(found["least_unit"]) != unit:
         return None
-    aged = " age" if found["aged"] else ""
-    about, way = find_stems(f"{found['subject']} {found['verb']}{aged}"), found["way"] or ""
+    measured = [_PROPERTIES[one] for one in found.group("relation", "property") if one in _PROPERTIES]
+    if len(measured) > 1 or any(measures != unit.measures for _, measures in measured):
+        return None
+    aged = " ".join(("age" if found["aged"] else "", *(name for name, _ in measured)))
+    about, way = find_stems(f"{found['subject']} {verb} {aged}"), found["way"] or ""
     return PlainRule(about, limits, unit, counted, way, find_stems(found["anchor"] or ""))  # type: ignore[arg-type]
+
+
+def _read_extreme(text: str) -> PlainRule | None:
+    """ "The maximum weight of a parcel is 20 kg." """
+    found = _EXTREME.fullmatch(text)
+    unit = find_unit(found["unit"]) if found else None
+    if found is None or unit is None or not _is_plain(found["subject"]):
+        return None
+    relation: BoundRelation = "at_most" if found["extreme"] == "maximum" else "at_least"
+    return PlainRule(find_stems(found["subject"]), ((relation, _read_number(found["number"])),), unit)
 
 
 def read_question(criterion: str) -> PlainQuestion | None:
     text = " ".join(criterion.split())
-    found = _QUESTION.fullmatch(text) if len(text) <= _LONGEST else None
-    if found is None:
+    if len(text) > _LONGEST:
         return None
-    written = " ".join(part for part in found.group("about", "verb", "kind") if part)
-    return PlainQuestion(find_stems(written)) if _is_plain(written) else None
+    for pattern in (_QUESTION, _COMPLIES, _EXCEEDS):
+        if found := pattern.fullmatch(text):
+            parts = found.groupdict()
+            written = " ".join(part for name in ("about", "verb", "kind", "other") if (part := parts.get(name)))
+            return PlainQuestion(find_stems(written), pattern is _EXCEEDS) if _is_plain(written) else None
+    return None
 
 
 def _is_plain(text: str) -> bool:

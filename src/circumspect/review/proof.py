@@ -114,6 +114,8 @@ def prove(case: ReviewCase, criterion: Criterion, shelf: Shelf) -> Proof | Proof
     if fact := _find_unweighed(case, criterion, facts, links, kinds):
         said = f"A plain bound was found, but code cannot weigh this part of the case: {fact}."
         return leave_open(said, ReasonCode.ABSTAINED)
+    if question.asks_most and any(how in ("at_least", "above") for link in links for how, _ in link.rule.limits):
+        return leave_open("Whether something is exceeded was asked, and there is a least.", ReasonCode.ABSTAINED)
     answers = {link.holds for link in links}
     if len(answers) > 1 or None in answers:
         return leave_open("; ".join(link.said for link in links), ReasonCode.ABSTAINED)
