@@ -22,6 +22,7 @@ from circumspect.audit.rulings import AuditedCall
 from circumspect.audit.summary import AuditSummary
 from circumspect.audit.transcript_files import Transcript, read
 from circumspect.errors import ConfigError
+from circumspect.lab.batch.audits import decode_row, encode_row
 from circumspect.policy.load import load
 from circumspect.values import ToolSpec
 
@@ -233,3 +234,52 @@ def test_a_right_call_that_the_model_looks_something_up_for_is_no_friction() -> 
         score.add(AuditedCall(name, 0, 0, "cancel_order", "redo", (), (), {}, "write", "t.jsonl", 1))
     assert (score.right, score.wrong) == ((0, 1), (1, 1))
     assert score.cost == (COST["PROCEED"]["redo"] + COST["HOLD"]["redo"]) / 10
+
+
+def _undefined(folder: Path, count: int) -> Path:
+    call = {"id": "k", "type": "function", "function": {"name": "cancel_order", "arguments": '{"order_id": "A1"}'}}
+    again = {**call, "id": "k2", "function": {"name": "get_order", "arguments": '{"order_id": "A1"}'}}
+    said = [
+        {"role": "user", "content": "cancel order A1"},
+        {"role": "assistant", "tool_calls": [call, again]},
+    ]
+    path = folder / "bare.jsonl"
+    path.write_text("".join(json.dumps({"id": f"c{at}", "messages": said}) + "\n" for at in range(count)), "utf-8")
+    return path
+
+
+def test_what_was_left_unchecked_without_tool_definitions_is_said_once_a_conversation(tmp_path: Path) -> None:
+    summary, path = AuditSummary(), _undefined(tmp_path, 7)
+    rows = [row for row in audit([path], policy()) if isinstance(row, AuditedCall)]
+    for row in rows:
+        summary.add(row)
+    told = [row.to_json().get("unchecked") for row in rows]
+    assert told == [["names", "schemas", "claims"], None] * 7
+    assert summary.to_json()["without_definitions"] == 7
+    report = " ".join("\n".join(lines(summary)).split())
+    assert (
+        "7 conversations without tool definitions: names and arguments of calls were held against no schema" in report
+    )
+    assert "guessed" not in report
+    assert "bare.jsonl:1, c0" in report
+    assert "… and 2 more" in report
+    assert "7 conversations without tool definitions" in page(summary)
+    assert decode_row(encode_row(rows[0])) == rows[0]
+
+
+def test_without_a_policy_effects_are_guessed_and_said_to_be(tmp_path: Path) -> None:
+    summary, path = AuditSummary(), _undefined(tmp_path, 1)
+    for row in audit([path]):
+        summary.add(row)
+    assert summary.undefined[0].unchecked == ("names", "schemas", "claims", "effects")
+    assert "guessed from its name" in " ".join("\n".join(lines(summary)).split())
+
+
+def test_with_definitions_nothing_is_said_of_them(tmp_path: Path) -> None:
+    path = _undefined(tmp_path, 1)
+    specs = {"cancel_order": ToolSpec("cancel_order"), "get_order": ToolSpec("get_order")}
+    summary = AuditSummary()
+    for row in audit([path], policy(), specs=specs):
+        summary.add(row)
+    assert not summary.undefined_count
+    assert "definitions" not in "\n".join(lines(summary))

@@ -72,6 +72,8 @@ Rules = tuple[Rule, ...]
 MESSAGE_LIMIT = 200_000
 """A longer message is read up to here, and said to be."""
 KNOWN_TOOLS = 4096
+UNCHECKED = ("names", "schemas", "claims")
+"""What nothing is held against, or less, in a conversation without tool definitions."""
 _LOOKED_INTO = frozenset(("function_call", "parts", "toolInvocations"))
 """What else an assistant's message may hold its calls in."""
 
@@ -190,6 +192,8 @@ class _Conversation:
         """A call seems to stand in the assistant's words, and in which message."""
         self.numbered = 0
         self.read = 0
+        self.unchecked = self._list_unchecked()
+        """Not yet said."""
         self.problems: list[tuple[ProblemKind, str, int]] = []
 
     def resume(self, transcript: Transcript) -> _Conversation | None:
@@ -204,6 +208,7 @@ class _Conversation:
         ):
             return None
         self.transcript = transcript
+        self.unchecked = self._list_unchecked()
         return self
 
     def rows(self) -> Iterator[AuditRow]:
@@ -417,6 +422,7 @@ class _Conversation:
             unreadable = RuleFinding("the_arguments_can_be_read", Deny(proposed.problem), ReasonCode.INVALID_PARAM)
             verdict, findings = unreadable.verdict, (unreadable, *findings)
         exchange = exchange_of(session) if findings else None
+        unchecked, self.unchecked = self.unchecked, ()
         refused = verdict.kind == "deny" and any(finding.rule in FIRST for finding in findings)
         return AuditedCall(
             self.transcript.id,
@@ -433,7 +439,15 @@ class _Conversation:
             exchange.question if exchange else "",
             exchange.answer if exchange else "",
             self.transcript.label,
+            unchecked,
         )
+
+    def _list_unchecked(self) -> tuple[str, ...]:
+        """Nobody is told from a mistyped name, from a missing or a wrong argument, where nobody says which tools there
+        are; and of replies only those are checked whose deed a call's name tells."""
+        if self.specs is not None:
+            return ()
+        return UNCHECKED if self.auditor.policy else (*UNCHECKED, "effects")
 
     def _problem(self, kind: ProblemKind, problem: str, index: int) -> TranscriptProblem:
         return TranscriptProblem(self.transcript.path, self.transcript.line, kind, problem, self.transcript.id, index)

@@ -61,6 +61,8 @@ def page(
 def _subtitle(summary: AuditSummary, policy: str, at: datetime | None) -> str:
     parts = [f"{format_count(summary.calls, 'proposed call')} in {format_count(summary.conversations, 'conversation')}"]
     parts.append(f"policy {policy}" if policy else "no policy: effects guessed from the tools")
+    if summary.undefined_count:
+        parts.append(f"{format_count(summary.undefined_count, 'conversation')} without tool definitions")
     if at:
         parts.append(at.strftime("%Y-%m-%d %H:%M %Z").strip())
     return " · ".join(parts)

@@ -27,6 +27,9 @@ def lines(
 ) -> Iterator[str]:
     """The report. `meanings` are the one-line meanings of reason codes, in whatever language."""
     yield from _counts(summary)
+    if summary.undefined:
+        yield ""
+        yield from _unchecked(summary, width)
     if summary.reasons:
         yield ""
         yield from _reasons(summary, meanings or {}, width)
@@ -62,6 +65,23 @@ def _counts(summary: AuditSummary) -> Iterator[str]:
         count = summary.verdicts[verdict]
         share = 100 * count / summary.calls if summary.calls else 0.0
         yield f"  {verdict:9}{count:8,}  {share:5.1f} %  {_bar(count, most)}"
+
+
+def _unchecked(summary: AuditSummary, width: int) -> Iterator[str]:
+    """Once for all conversations, and then which they are."""
+    count, guessed = summary.undefined_count, "effects" in summary.undefined[0].unchecked
+    effects = " What each tool does was guessed from its name." if guessed else ""
+    yield from _wrap_lines(
+        "",
+        f"{format_count(count, 'conversation')} without tool definitions: names and arguments of calls were held "
+        f"against no schema, and of replies only those were checked whose deed a call's name tells.{effects} "
+        "--tools FILE gives the definitions.",
+        width,
+    )
+    for row in summary.undefined[:5]:
+        yield f"  {clean(row.path)}:{row.line}, {clean(row.id)}"
+    if count > 5:
+        yield f"  … and {count - 5:,} more"
 
 
 def _reasons(summary: AuditSummary, meanings: Mapping[str, str], width: int) -> Iterator[str]:

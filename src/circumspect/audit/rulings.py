@@ -39,6 +39,8 @@ class AuditedCall:
     answer: str = ""
     """The last exchange before the call, in words: what a reader needs to judge the verdict."""
     label: Any = None
+    unchecked: tuple[str, ...] = ()
+    """On the first call of a conversation without tool definitions: what was not held against them, or was guessed."""
 
     @property
     def reason_codes(self) -> tuple[ReasonCode, ...]:
@@ -61,6 +63,7 @@ class AuditedCall:
                 one.argument: {"from": one.origin, "message": one.index, **({"field": one.field} if one.field else {})}
                 for one in self.grounding
             },
+            **({"unchecked": list(self.unchecked)} if self.unchecked else {}),
         }
 
 

@@ -64,6 +64,9 @@ class AuditSummary:
     """What was the matter first, by file."""
     silent_files: dict[str, TranscriptProblem] = field(default_factory=dict)
     """Files of which it was said that nothing was read, though older calls may stand in them."""
+    undefined: list[AuditedCall] = field(default_factory=list)
+    """The first call of some conversations without tool definitions, and how many of these there are."""
+    undefined_count: int = 0
     _last: tuple[str, int, str] = ("", -1, "")
 
     def add(self, row: AuditRow) -> None:
@@ -90,6 +93,9 @@ class AuditSummary:
             self.conversations += 1
             self._last = here
             self.ruled_files.add(row.path)
+        if row.unchecked:
+            self.undefined_count += 1
+            self.undefined += [row] if len(self.undefined) < KEPT_PROBLEMS else []
         self.calls += 1
         self.changes += row.effect in ("write", "destructive")
         self.verdicts[row.verdict] += 1
@@ -139,6 +145,7 @@ class AuditSummary:
             "tools": {name: dict(counts) for name, counts in sorted(self.tools.items())},
             "unsupported_claims": self.claim_count,
             "problems": dict(self.problem_counts.most_common()),
+            "without_definitions": self.undefined_count,
         }
 
 

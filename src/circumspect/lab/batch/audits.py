@@ -162,6 +162,7 @@ def decode_row(line: bytes) -> AuditRow:
             said = dict(zip(_NAMES[AuditedCall], values, strict=True))
             said["findings"] = tuple(_finding(*one) for one in said["findings"])
             said["grounding"] = tuple(Traced(*one) for one in said["grounding"])
+            said["unchecked"] = tuple(said["unchecked"])
             return AuditedCall(**said)
         case "unsupported":
             identity, index, claim, path, number = values
