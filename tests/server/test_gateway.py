@@ -16,6 +16,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.patience import PATIENCE
 
+import circumspect
 from circumspect.cli import cli
 from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.demo.samples.sample_files import DIRECTORY
@@ -45,7 +46,12 @@ def gateway(tmp_path: Path, **options) -> Client:
     command = StdioServerParameters(
         command=sys.executable,
         args=["-m", "circumspect", "mcp", "--tenant", "shop", "--client", "tester"],
-        env={"CIRCUMSPECT_DATABASE": f"sqlite:///{tmp_path}/c.db", "CIRCUMSPECT_SECRET_KEY": SECRET},
+        env={
+            "CIRCUMSPECT_DATABASE": f"sqlite:///{tmp_path}/c.db",
+            "CIRCUMSPECT_SECRET_KEY": SECRET,
+            # The program that is tested is this one, whichever is installed.
+            "PYTHONPATH": str(Path(circumspect.__file__).parents[1]),
+        },
         cwd=tmp_path,
     )
     return Client(command, read_timeout_seconds=PATIENCE, **options)
@@ -178,6 +184,24 @@ async def test_a_user_who_can_be_asked_is_asked(shop, tmp_path, action, mode):
     assert await ran(shop) == (["succeeded"] if action == "accept" else [])
     if action in ("decline", "unticked", "says no"):
         assert "DECLINED" in said(result)
+
+
+@pytest.mark.parametrize("mode", ["modern", "legacy"])
+async def test_a_form_that_is_closed_is_no_answer_and_does_not_come_back_at_once(shop, tmp_path, mode):
+    asked = []
+
+    async def elicit(context, params):
+        asked.append(params.message)
+        if len(asked) == 1:
+            return types.ElicitResult(action="cancel")
+        return types.ElicitResult(action="accept", content={"confirm": True})
+
+    options = {} if mode == "modern" else {"mode": "legacy"}
+    async with gateway(tmp_path, elicitation_callback=elicit, **options) as client:
+        assert "PENDING" in said(await client.call_tool("cancel_order", {"order_id": "12345"}))
+        assert (len(asked), await ran(shop)) == (1, [])
+        assert not (await client.call_tool("cancel_order", {"order_id": "12345"})).is_error
+    assert (len(asked), await ran(shop)) == (2, ["succeeded"])
 
 
 async def test_what_an_earlier_session_looked_up_satisfies_no_requirement(shop, tmp_path):

@@ -117,6 +117,9 @@ class Gateway:
         answer = _answer(params, waiting.intent)
         if answer is not None and waiting.intent.state == "pending":
             return await self._report_turn(await self._decide(waiting.intent, answer, setup), context, setup)
+        if waiting.intent.state == "pending" and _was_closed(params, waiting.intent):
+            # Asked again at once, whoever closed it would close it again until their client gives up.
+            return _text(_pending(waiting.intent), status="pending", intent=waiting.intent.id)
         return await self._report_waiting_call(waiting, context, setup)
 
     async def _report_waiting_call(
@@ -238,6 +241,12 @@ def _answer(params: mcp.CallToolRequestParams, intent: Intent) -> bool | None:
         return None
     given = (params.input_responses or {}).get(ASKED)
     return _parse_consent(given) if isinstance(given, mcp.ElicitResult) else None
+
+
+def _was_closed(params: mcp.CallToolRequestParams, intent: Intent) -> bool:
+    """The retried call says that its form was closed with no answer."""
+    given = (params.input_responses or {}).get(ASKED)
+    return params.request_state == intent.id and isinstance(given, mcp.ElicitResult) and given.action == "cancel"
 
 
 def _parse_consent(answer: mcp.ElicitResult) -> bool | None:
