@@ -12,8 +12,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from circumspect.knowledge.answer_terms import is_among
 from circumspect.knowledge.answering import Answering, SaidValue, is_enough, list_answering
-from circumspect.knowledge.asked_question import AskedQuestion, find_asking, list_asking_words, read_question
+from circumspect.knowledge.asked_question import (
+    AskedQuestion,
+    find_asking,
+    list_asking_terms,
+    list_asking_words,
+    read_question,
+)
 from circumspect.knowledge.conflicts import (
     Conflict,
     ConflictEvidence,
@@ -112,12 +119,27 @@ def _find_same_deed(
 def _find_difference(left: Answering, right: Answering, asked: AskedQuestion) -> StatedValueKind | None:
     shared = [kind for kind in asked.kinds if left.list_said(kind) and right.list_said(kind)]
     fine = [kind for kind in shared if kind not in _COARSE]
+    if asked.of_age and _keeps_out_of_more(left, right, asked):
+        return None
     for kind in fine or shared:
         if is_difference(kind, _list_bounded(left, kind, asked), _list_bounded(right, kind, asked), asked.end):
             return kind
     if not asked.yes_or_no or says_no(left, asked) == says_no(right, asked):
         return None
     return "yes or no" if is_same_claim(left, right) else None
+
+
+def _keeps_out_of_more(left: Answering, right: Answering, asked: AskedQuestion) -> bool:
+    """Whom a concert does not let in may join the choir."""
+    for side, other in ((left, right), (right, left)):
+        quote, values = side.evidence.quote, [one.value for one in side.said]
+        ages = {word for one in values for word in words(one.written)}
+        # "Under eight": the word before an age says on which side of it.
+        ages |= {stem_word(word) for one in values for word in words(quote[: one.start])[-1:]}
+        own = side.terms - list_asking_terms() - ages
+        if says_no(side, asked) and not all(is_among(one, other.words | asked.words) for one in own):
+            return True
+    return False
 
 
 def _list_bounded(side: Answering, kind: StatedValueKind, asked: AskedQuestion) -> list[SaidValue]:

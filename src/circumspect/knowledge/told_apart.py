@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from circumspect.knowledge.answer_terms import is_among
+from circumspect.knowledge.answer_terms import is_among, list_terms
 from circumspect.knowledge.answering import Answering
 from circumspect.knowledge.asked_question import AskedQuestion, list_asking_terms, stem_lines
 from circumspect.knowledge.conflicts import is_other_case, list_differing_terms, list_general_terms, list_names
@@ -41,6 +41,7 @@ def is_told_apart(left: Answering, right: Answering, kind: StatedValueKind, aske
         or _is_other_name(left, right, kind)
         or _is_other_group(left, right, kind, asked)
         or _is_other_sort(left, right, asked)
+        or (kind == "place" and _is_other_occupant(left, right, asked))
     )
 
 
@@ -215,6 +216,17 @@ def _is_other_sort(left: Answering, right: Answering, asked: AskedQuestion) -> b
         and not any(is_among(one, left.words) for one in there[noun])
         for noun in here.keys() & there.keys()
     )
+
+
+def _is_other_occupant(left: Answering, right: Answering, asked: AskedQuestion) -> bool:
+    """The clinic was asked about, and the laboratory is on the third floor."""
+    for side, other in ((left, right), (right, left)):
+        placed = [one.value.start for one in side.list_said("place")]
+        before = list_terms(side.evidence.quote[: min(placed, default=0)])
+        named = {one for one in before if not is_among(one, other.words | asked.words)}
+        if named and other.covered - side.covered:
+            return True
+    return False
 
 
 def _list_sorts(side: Answering, asked: AskedQuestion) -> dict[str, set[str]]:
