@@ -10,15 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from circumspect.language.first_words import FirstWord, WordIndex, find_first_words, find_needed_words
 from circumspect.language.pack import packs
 from circumspect.language.registry import LANGUAGES
-from circumspect.policy.grounding.first_words import FirstWord, WordIndex, find_first_words, find_needed_words
+from circumspect.language.watched_words import TextWords, WordList
 from circumspect.policy.grounding.statement_patterns import (
     FoundSign,
     SignIndex,
     SignLine,
-    TextWords,
-    WordList,
     find_patterns,
 )
 

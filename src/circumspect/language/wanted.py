@@ -5,6 +5,9 @@ what somebody else is said to have said and what is denied are told apart by the
 where these say nothing, the mood is `unclear` and nobody should build on it. The words are in `wanted.txt`.
 
 `asks_for_person` finds the wish that always holds: to talk to a human being.
+
+What may surprise: a text is read word by word first, which tells which of the lists can be found in it at all; the
+others are not searched for.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from circumspect.language.folding import APOSTROPHES, DASHES
 from circumspect.language.misspellings import mend_spelling
 from circumspect.language.pack import Lines, WantedWords, join_patterns, join_words, packs
 from circumspect.language.sentences import split_sentences
+from circumspect.language.watched_words import TextWords, Watch, WordList, WordLists
 
 WantedAct = Literal["away", "refund", "change", "send", "book", "exchange"]
 ACTS: tuple[WantedAct, ...] = get_args(WantedAct)
@@ -37,6 +41,7 @@ _HEAD = 15
 """So many letters tell one wish from another."""
 _SENTENCE_END = re.compile(r"[.!?\n](?=\s|\Z)")
 _AROUND = " ,;.!\n"
+_DIGIT = re.compile(r"\d")
 _SMALL = re.compile(r"[\s,.:;!\-–—()\"'«»#№]+")
 
 
@@ -64,11 +69,12 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
     found: list[Mention] = []
     reported = False
     for sentence in _split(text[:LONGEST]):
-        low = _leave_out_courtesies(sentence)
-        if not (hits := _find_verbs(low)) and (mended := mend_spelling(low)) != low:
-            low = mended
-            hits = _find_verbs(low)
-        told = _words("reported").search(low)
+        said = _leave_out_courtesies(sentence)
+        if not (hits := _find_verbs(said)) and (mended := mend_spelling(said.text)) != said.text:
+            said = _read(mended)
+            hits = _find_verbs(said)
+        low = said.text
+        told = _lists().words["reported"].find(said)
         order = True
         ended = 0
         for hit, start, end, mood in _hear_moods(low, hits):
@@ -92,9 +98,11 @@ def find_moods(text: str, action: str) -> frozenset[Mood]:
     `[wish pay]` of `requests.txt`. These are loose ones, so that naming a record with them is no wish yet."""
     found: set[Mood] = set()
     for sentence in _split(text[:LONGEST]):
-        low = _leave_out_courtesies(sentence)
+        said = _leave_out_courtesies(sentence)
+        low = said.text
         hits: list[_Hit] = []
-        for hit in _requested(action).finditer(low):
+        requested = _requested(action).finditer(low) if said.begins & _lists().requested[action] else ()
+        for hit in requested:
             if not hits or _joins().search(low, hits[-1].end, hit.start()):  # else a second word for it: "pay the fee"
                 hits.append(_Hit("away", "noun", hit.start(), hit.end()))
         found.update(mood for *_, mood in _hear_moods(low, hits))
@@ -104,32 +112,35 @@ def find_moods(text: str, action: str) -> frozenset[Mood]:
 @lru_cache(maxsize=1024)
 def is_question(text: str) -> bool:
     """The message only asks: it has the form of a question, and in no part that of a request."""
-    low = even_out(text[:LONGEST])
-    if _words("please").search(low):
+    said = _read_message(text[:LONGEST])
+    if _lists().words["please"].search(said):
         return False
-    return "?" in low or _asks_first().match(low) is not None
+    if "?" in said.text:
+        return True
+    return _lists().words["asks"].may_be_in(said) and _asks_first().match(said.text) is not None
 
 
 def begins_as_question(text: str) -> bool:
     """ "What do I need to cancel an order?" says "I need to", and wishes nothing."""
     low = even_out(text)
     first = re.match(r"\W*(\w+)", low)
-    asking = first and any(first[1] in one.about.question_words for one in packs())
-    return bool(asking) and low.rstrip().endswith("?") and not _words("leave").match(low.lstrip())
+    asking = first is not None and first[1] in _asking_words()
+    return asking and low.rstrip().endswith("?") and not _words("leave").match(low.lstrip())
 
 
 @lru_cache(maxsize=1024)
 def takes_back(text: str) -> bool:
     """The message says that something is not wanted any more: "no wait, forget it", "leave it as it is"."""
-    return _words("taken_back").search(even_out(text[:LONGEST])) is not None
+    return _lists().words["taken_back"].search(_read_message(text[:LONGEST]))
 
 
 @lru_cache(maxsize=1024)
 def find_words_after_taking_back(text: str) -> str | None:
     """What follows the last words that take something back: nothing in "delete it, no wait, forget it". None where
     there are no such words but of a mind that was changed: "cancel it, I changed my mind" says why."""
-    low = even_out(text[:LONGEST])
-    ends = [hit.end() for hit in _words("taken_back").finditer(low) if not _words("mind").search(hit[0])]
+    said = _read_message(text[:LONGEST])
+    hits = _lists().words["taken_back"].find_all(said)
+    ends = [hit.end() for hit in hits if not _words("mind").search(hit[0])]
     return text[ends[-1] :] if ends else None
 
 
@@ -142,14 +153,15 @@ def leave_out_taken_back(text: str) -> str:
 @lru_cache(maxsize=1024)
 def asks_for_person(text: str) -> bool:
     """The user wants to talk to a human being."""
-    low = even_out(text[:LONGEST])
-    return any(not _denied().search(low[: hit.start()]) for hit in _words("person").finditer(low))
+    said = _read_message(text[:LONGEST])
+    hits = _lists().words["person"].find_all(said)
+    return any(not _denied().search(said.text[: hit.start()]) for hit in hits)
 
 
 @lru_cache(maxsize=1024)
 def talks_of(text: str, act: WantedAct) -> bool:
     """A word for the act is in the message, in any form."""
-    return _talk(act).search(even_out(text[:LONGEST])) is not None
+    return _lists().talk[act].search(_read_message(text[:LONGEST]))
 
 
 def leave_out_reports(text: str) -> str:
@@ -165,12 +177,13 @@ def leave_out_reports(text: str) -> str:
 
 def goes_elsewhere(text: str) -> bool:
     """The message says that something should go to another place."""
-    return _words("elsewhere").search(even_out(text[:LONGEST])) is not None
+    return _lists().words["elsewhere"].search(_read_message(text[:LONGEST]))
 
 
 def find_things(low: str) -> frozenset[str]:
     """What a text in lower case speaks of: order, account."""
-    return frozenset(thing for thing, pattern in _things().items() if pattern.search(low))
+    said = _read(low)
+    return frozenset(thing for thing, listed in _lists().things.items() if listed.search(said))
 
 
 def adds_to(text: str) -> bool:
@@ -181,6 +194,9 @@ def adds_to(text: str) -> bool:
 def leave_out_denied(clause: str) -> str:
     """The clause without the values that it says are not meant: "not order 12346"."""
     low = even_out(clause)
+    # Only of these letters is it certain that a pattern which goes by no case means the words of the lower case.
+    if low.isascii() and clause.isascii() and not _lists().denied_values.may_be_in(_read(low)):
+        return clause
     return _denied_values().sub(" ", clause if len(low) == len(clause) else low)
 
 
@@ -189,7 +205,7 @@ def leave_out_forbidden(text: str) -> str:
     """The message without what it says must not be done, or not to whom: "email carol@…, not dave@…", "never make u-7
     an owner". A wish that is put like that ("don't ship order 12345") and questions stay."""
     low = even_out(text)
-    if not _forbidding().search(low):
+    if not _lists().forbidding.search(_read(low)):
         return text
     if len(low) != len(text):
         text = low
@@ -228,9 +244,11 @@ def find_place(clause: str) -> str:
     low = even_out(clause)
     if len(low) != len(clause):
         clause = low
-    for hit in reversed([*_to().finditer(low)]):
+    if not _DIGIT.search(clause):
+        return ""
+    for hit in reversed([*_lists().to.find_all(_read(low))]):
         place = _tail().sub("", clause[hit.end() :]).strip(" ,.;:!?-–")
-        if len(place) >= 8 and len(place.split()) >= 2 and re.search(r"\d", place):
+        if len(place) >= 8 and len(place.split()) >= 2 and _DIGIT.search(place):
             return place
     return ""
 
@@ -260,19 +278,15 @@ class _Hit:
     end: int
 
 
-def _find_verbs(low: str) -> list[_Hit]:
+def _find_verbs(said: TextWords) -> list[_Hit]:
     """The longest word wins where two overlap, and a command over a verb."""
-    every = [
-        _Hit(act, kind, hit.start(), hit.end())
-        for (kind, act), pattern in _verbs().items()
-        for hit in pattern.finditer(low)
-    ]
+    every = [_Hit(act, kind, hit.start(), hit.end()) for (kind, act), hit in _lists().verbs.find_all(said)]
     every.sort(key=lambda one: (one.start - one.end, one.kind != "command", one.kind != "verb", one.start))
     kept: list[_Hit] = []
     for one in every:
         if all(one.end <= other.start or other.end <= one.start for other in kept):
             kept.append(one)
-    return _drop_repeats(sorted(kept, key=lambda one: one.start), low)
+    return _drop_repeats(sorted(kept, key=lambda one: one.start), said.text)
 
 
 def _drop_repeats(hits: Sequence[_Hit], low: str) -> list[_Hit]:
@@ -305,12 +319,18 @@ def _cut_into_clauses(low: str, hits: Sequence[_Hit]) -> list[int]:
     return starts
 
 
-def _leave_out_courtesies(sentence: str) -> str:
-    return _courtesies().sub(lambda hit: " " * len(hit[0]), even_out(sentence))
+def _leave_out_courtesies(sentence: str) -> TextWords:
+    said = _read(even_out(sentence))
+    courtesies = _lists().courtesies
+    if not courtesies.may_be_in(said):
+        return said
+    return _read(courtesies.pattern.sub(lambda hit: " " * len(hit[0]), said.text))
 
 
 def _hear_moods(low: str, hits: Sequence[_Hit]) -> Iterator[tuple[_Hit, int, int, Mood]]:
     """Each verb with where its clause begins and ends, and its mood."""
+    if not hits:
+        return
     starts, asking, waits = _cut_into_clauses(low, hits), begins_as_question(low), _depends_on_later(low, hits)
     since = 0
     for hit, start, end in zip(hits, starts, [*starts[1:], len(low)], strict=False):
@@ -323,15 +343,16 @@ def _hear_moods(low: str, hits: Sequence[_Hit]) -> Iterator[tuple[_Hit, int, int
 def _mood(low: str, hit: _Hit, start: int, end: int, led: str, *, asking: bool) -> Mood:
     """`led` is all that was said since the verb before, or a colon: "I am thinking about it, to cancel" makes up no
     mind."""
-    before, after = low[start : hit.start], low[hit.end : end]
-    if _denied().search(led) or _forbids()[2].search(after.strip(_AROUND)):
+    lists, after = _lists(), low[hit.end : end]
+    words, before, led_by = lists.words, _read(low[start : hit.start]), _read(led)
+    if lists.denied.search(led_by) or _forbids()[2].search(after.strip(_AROUND)):
         return "denied"
-    if _beside().search(led):
+    if lists.beside.search(led_by):
         return "unclear"
     pleads, asks = _last("please", before), _last("asks", before)
-    if _last("supposed", before) > pleads or _last("perhaps", led) >= max(_last("please", led), 0):
+    if _last("supposed", before) > pleads or _last("perhaps", led_by) >= max(_last("please", led_by), 0):
         return "supposed"
-    if _words("hearsay").search(before):
+    if words["hearsay"].search(before):
         return "supposed"
     if _asks_leave(before, low[start:end]):
         return "wish"
@@ -345,7 +366,7 @@ def _mood(low: str, hit: _Hit, start: int, end: int, led: str, *, asking: bool) 
         return "unclear"
     if low.rstrip().endswith("?"):
         return "unclear"
-    if hit.kind == "command" or _words("please").search(after) or _is_head(before):
+    if hit.kind == "command" or words["please"].search(_read(after)) or _is_head(before.text):
         return "wish"
     # Whoever names the record and what is done to such records wants it done; they are asked before it is.
     return "wish" if hit.kind == "verb" and _names_record(low[start:end]) else "unclear"
@@ -369,28 +390,30 @@ def _depends_on_later(low: str, hits: Sequence[_Hit]) -> bool:
     return _words("later").search(low, condition.end(), hits[-1].start) is not None
 
 
-def _asks_leave(before: str, clause: str) -> bool:
+def _asks_leave(before: TextWords, clause: str) -> bool:
     """ "Can I cancel order 12345?" asks for it; "how can I …", "can I still …" and "can I cancel orders?" do not."""
-    if not _words("leave").search(before) or not _names_record(clause) or _words("depends").search(clause):
+    words = _lists().words
+    if not words["leave"].search(before) or not _names_record(clause) or words["depends"].search(_read(clause)):
         return False
-    return not _words("asks").search(_words("leave").sub(" ", before))
+    return not words["asks"].search(_read(words["leave"].replace(before, " ")))
 
 
 def _names_record(clause: str) -> bool:
     return bool(_RECORD.search(clause) or find_place(clause))
 
 
-def _last(heading: str, text: str) -> int:
+def _last(heading: str, said: TextWords) -> int:
     """Where the last of these words ends; -1 where there is none."""
-    return max((hit.end() for hit in _words(heading).finditer(text)), default=-1)
+    return max((hit.end() for hit in _lists().words[heading].find_all(said)), default=-1)
 
 
 def _is_head(before: str) -> bool:
     """Nothing stands before the verb but small words, and the thing and the number that it is about."""
-    rest = _VALUE.sub(" ", before)
-    for pattern in (*_things().values(), _words("lead")):
-        rest = pattern.sub(" ", rest)
-    return not _SMALL.sub("", rest)
+    rest = _read(_VALUE.sub(" ", before))
+    for listed in (*_lists().things.values(), _lists().words["lead"]):
+        if listed.may_be_in(rest):
+            rest = _read(listed.replace(rest, " "))
+    return not _SMALL.sub("", rest.text)
 
 
 # --- patterns, of all languages at once: people mix them -----------------------------------------------------------
@@ -402,6 +425,77 @@ def _spoken() -> list[WantedWords]:
 
 def _whole(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w'])(?:{pattern})(?!\w)")
+
+
+_HEADINGS = (
+    "asks", "depends", "elsewhere", "hearsay", "leave", "lead", "perhaps", "person", "please", "reported", "supposed",
+    "taken_back",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """What is looked for in the same texts, and the watch that tells which of it can be there."""
+
+    watch: Watch
+    words: Mapping[str, WordList]
+    verbs: WordLists[tuple[Literal["verb", "command", "noun"], WantedAct]]
+    requested: Mapping[str, int]
+    """Their bits: most of them are never asked for."""
+    talk: Mapping[WantedAct, WordList]
+    things: Mapping[str, WordList]
+    courtesies: WordList
+    denied: WordList
+    beside: WordList
+    denied_values: WordList
+    """It is only asked whether they may be there."""
+    forbidding: WordList
+    to: WordList
+
+
+@cache
+def _lists() -> _Lists:
+    watch, spoken = Watch(), _spoken()
+
+    def listed(pattern: re.Pattern[str], *begins: str) -> WordList:
+        """`begins`: what is surely there wherever the pattern is, if not what the pattern itself begins with."""
+        return WordList(pattern, watch.add(join_patterns(begins))) if begins else watch.place(pattern)
+
+    actions = set.intersection(*(set(one.requests.wish) for one in packs()))
+    return _Lists(
+        watch,
+        words={heading: listed(_words(heading)) for heading in _HEADINGS},
+        verbs=WordLists({key: listed(pattern) for key, pattern in _verbs().items()}),
+        requested={action: watch.add(_find_lines(action)) for action in sorted(actions)},
+        talk={act: listed(_talk(act)) for act in ACTS},
+        things={name: listed(pattern) for name, pattern in _things().items()},
+        courtesies=listed(_courtesies(), _words("courtesy").pattern),
+        denied=listed(_denied(), join_words(one.not_ for one in spoken)),
+        beside=listed(_beside(), join_words(one.beside for one in spoken)),
+        denied_values=listed(
+            _denied_values(),
+            join_words(one.not_this for one in spoken),
+            rf"{join_words(one.stays for one in spoken)}(?!\w)",
+        ),
+        forbidding=listed(_forbidding()),
+        to=listed(_to(), join_words(one.to for one in spoken)),
+    )
+
+
+def _read(low: str) -> TextWords:
+    """A text in lower case with what can be found in it."""
+    return _lists().watch.read(low)
+
+
+@lru_cache(maxsize=256)
+def _read_message(text: str) -> TextWords:
+    """A message, for all who ask something of it. None is longer than `LONGEST`."""
+    return _read(even_out(text))
+
+
+@cache
+def _asking_words() -> frozenset[str]:
+    return frozenset(line for one in packs() for line in one.about.question_words)
 
 
 @cache
@@ -421,7 +515,11 @@ def _asks_first() -> re.Pattern[str]:
 
 @cache
 def _requested(action: str) -> re.Pattern[str]:
-    return _whole(join_words(one.requests.wish[action] for one in packs()))
+    return _whole(_find_lines(action))
+
+
+def _find_lines(action: str) -> str:
+    return rf"{join_words(one.requests.wish[action] for one in packs())}(?!\w)"
 
 
 @cache

@@ -13,13 +13,14 @@ import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
+from circumspect.language.first_words import TOKEN, WordIndex, find_first_words, find_needed_words
 from circumspect.language.pack import LanguagePack, Lines, compile_words, join_patterns, pack, packs
 from circumspect.language.registry import Language
 from circumspect.language.scripts import Script
-from circumspect.policy.grounding.first_words import TOKEN, FirstWords, WordIndex, find_first_words, find_needed_words
+from circumspect.language.watched_words import KNOWN_TOKENS, TextWords, Watch, WordList
 
 TICK = "\u2713"
 STOPS = r"[,;:()!?](?=\s|$)| - |\n"
@@ -30,35 +31,6 @@ _GAP = re.compile(r"\(\?:( ?)(\\[Sw]\+)( ?)\)(?=\{)")
 
 ANY_TEXT = -1
 _FEW = 3
-KNOWN_TOKENS = 16_384
-"""Of so many words it is remembered what begins with them."""
-
-
-class TextWords(NamedTuple):
-    """A folded text, and which of the lists of one script have a line that can begin at one of its words."""
-
-    text: str
-    begins: int
-
-
-@dataclass(frozen=True, slots=True)
-class WordList:
-    """The lines of a list as one pattern, which is only searched for where a word of the text can begin a line."""
-
-    pattern: re.Pattern[str]
-    bit: int
-
-    def may_be_in(self, words: TextWords) -> bool:
-        return words.begins & self.bit != 0
-
-    def search(self, words: TextWords) -> bool:
-        return words.begins & self.bit != 0 and self.pattern.search(words.text) is not None
-
-    def match(self, words: TextWords) -> bool:
-        return words.begins & self.bit != 0 and self.pattern.match(words.text) is not None
-
-    def count(self, words: TextWords) -> int:
-        return len(self.pattern.findall(words.text)) if words.begins & self.bit else 0
 
 
 class FoundSign(NamedTuple):
@@ -205,51 +177,6 @@ class StatementPatterns:
 def _bound_words(pattern: str) -> str:
     """No word is longer than this; what has no blanks in it at all would be tried from each of its letters."""
     return pattern.replace(r"\S*", r"\S{0,40}").replace(r"\S+", r"\S{1,40}")
-
-
-class Watch:
-    """What is looked for in the words of texts in one script, each with its bit."""
-
-    def __init__(self) -> None:
-        self.begins: list[FirstWords] = []
-        self.signs: list[SignIndex] = []
-        self._known = _KnownTokens(self)
-
-    def add(self, pattern: str) -> int:
-        """The bit of texts that have a word which the pattern needs."""
-        self.begins.append(find_needed_words(pattern))
-        return 1 << (len(self.begins) - 1)
-
-    def read(self, text: str) -> TextWords:
-        """A folded text with what can be found in it."""
-        begins = functools.reduce(operator.or_, map(self._known.__getitem__, TOKEN.findall(text)), self._anywhere)
-        return TextWords(text, begins)
-
-    def begin_with(self, token: str) -> int:
-        signs = sum(one.bit for one in self.signs if one.begins_with(token))
-        return signs | sum(1 << place for place in self._index.look_up(token))
-
-    @cached_property
-    def _index(self) -> WordIndex:
-        return WordIndex(self.begins)
-
-    @cached_property
-    def _anywhere(self) -> int:
-        return sum(1 << place for place in self._index.anywhere)
-
-
-class _KnownTokens(dict[str, int]):
-    """What can begin with the words that were seen."""
-
-    def __init__(self, watch: Watch) -> None:
-        super().__init__()
-        self._watch = watch
-
-    def __missing__(self, token: str) -> int:
-        if len(self) >= KNOWN_TOKENS:
-            self.clear()
-        found = self[token] = self._watch.begin_with(token)
-        return found
 
 
 @cache

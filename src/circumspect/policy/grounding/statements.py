@@ -19,13 +19,12 @@ from circumspect.language.folding import fold
 from circumspect.language.pack import pack
 from circumspect.language.registry import Language
 from circumspect.language.sentences import split_sentences
+from circumspect.language.watched_words import TextWords, Watch
 from circumspect.policy.grounding.statement_patterns import (
     STOPS,
     TICK,
     FoundSign,
     StatementPatterns,
-    TextWords,
-    Watch,
     find_doubts,
     find_patterns,
     pick_read,

@@ -88,6 +88,10 @@ _QUANTIFIER = re.compile(r"(?:[?*+]|\{(\d*)(?:,(\d*))?\})[?+]?")
 _CLASS = re.compile(r"\[([^\\\]^\[-]+)\]")
 _ANY_CLASS = re.compile(r"\[\^?(?:\\.|[^\\])(?:\\.|[^\\\]])*\]")
 _SPECIAL = frozenset(".^$*+?{}[]\\|()")
+_PLAIN = re.compile(r"[^\\\[\]()|]+")
+"""What can be skipped in one go."""
+_LETTERS = re.compile(r"(?:[^\W_](?![?*+{]))+")
+"""Letters and digits that stand there once each."""
 _NEVER = "(?!)"
 _WORD_END = r"(?!\w)"
 _FIRST = re.compile(r"\w+|\W")
@@ -111,7 +115,8 @@ def _read_sequence(pattern: str, at: int) -> tuple[_Beginnings, int]:
     begun = {""}
     while at < len(pattern) and pattern[at] not in "|)":
         if not begun:
-            at = _skip(pattern, at)
+            plain = _PLAIN.match(pattern, at)
+            at = plain.end() if plain else _skip(pattern, at)
             continue
         if pattern.startswith(_NEVER, at):
             begun = set()
@@ -142,6 +147,8 @@ def _join(begun: str, following: _Beginning) -> _Beginning:
 
 def _read_item(pattern: str, at: int) -> tuple[_Beginnings, int]:
     """What stands here begins with, the sign behind it that says how often included."""
+    if letters := _LETTERS.match(pattern, at):
+        return frozenset((_Beginning(letters[0], "goes on"),)), letters.end()
     if pattern[at] in "^$" or pattern.startswith(_LOOKS, at):
         return frozenset((_NOTHING,)), _skip(pattern, at)
     if group := _GROUP.match(pattern, at):
