@@ -72,6 +72,38 @@ def test_what_may_stand_there_is_suggested_and_mistakes_are_shown_at_their_line(
     assert in_force(house).text == text
 
 
+@needs_editor
+@pytest.mark.parametrize("language", ["en", "he"])
+def test_a_long_line_goes_on_below_and_the_marks_stay_at_their_lines(browsing: Browsing, language: str) -> None:
+    with browsing.as_("root", language=language) as page:
+        page.goto("/policies/shop")
+        page.wait_for_selector("#editor .cm-content")
+        page.fill(
+            "#text",
+            f"# {'a long line ' * 30}\nversion: 1\ntools:\n  cancel_order: {{confirm: alwayss}} # {'x' * 300}\n",
+        )
+        page.wait_for_selector("#editor .cm-lint-marker-error")
+        seen = page.evaluate("""() => {
+            const root = document.getElementById("editor").shadowRoot;
+            const top = (one) => Math.round(one.getBoundingClientRect().top);
+            const lines = [...root.querySelectorAll(".cm-line")], first = document.createRange();
+            first.selectNodeContents(lines[3]);
+            return {
+                hidden: root.querySelector(".cm-scroller").scrollWidth - root.querySelector(".cm-scroller").clientWidth,
+                high: lines.map((one) => one.getBoundingClientRect().height),
+                lines: lines.map(top),
+                numbers: [...root.querySelectorAll(".cm-lineNumbers .cm-gutterElement")].slice(1).map(top),
+                mark: top(root.querySelector(".cm-lint-marker-error").closest(".cm-gutterElement")),
+                begins: [...first.getClientRects()].map((one) => Math.round(one.left)),
+            };
+        }""")
+    assert seen["hidden"] <= 0, "nothing of a line is out of sight"
+    assert seen["high"][0] > 2 * seen["high"][1], "it goes on below"
+    assert seen["numbers"] == seen["lines"]
+    assert seen["mark"] == seen["lines"][3]
+    assert min(seen["begins"][1:]) > seen["begins"][0], "what goes on stands further in than the line begins"
+
+
 def test_without_the_editor_the_text_field_does_the_same(browsing: Browsing) -> None:
     with browsing.as_("root") as page:
         page.route("**/vendor/codemirror.js*", lambda route: route.fulfill(body="", content_type="text/javascript"))

@@ -5,8 +5,8 @@ const known = globalThis.codemirror;
 if (field && known) open(field);
 
 function open(field) {
-  const { EditorView, keymap, lineNumbers, drawSelection, highlightActiveLine, gutter, GutterMarker } = known["@codemirror/view"];
-  const { EditorState, RangeSet, StateEffect, StateField } = known["@codemirror/state"];
+  const { EditorView, keymap, lineNumbers, drawSelection, highlightActiveLine, gutter, GutterMarker, Decoration, ViewPlugin } = known["@codemirror/view"];
+  const { EditorState, RangeSet, RangeSetBuilder, StateEffect, StateField } = known["@codemirror/state"];
   const { syntaxHighlighting, HighlightStyle, indentOnInput, bracketMatching } = known["@codemirror/language"];
   const { defaultKeymap, history, historyKeymap, indentWithTab } = known["@codemirror/commands"];
   const { autocompletion, completionKeymap, startCompletion } = known["@codemirror/autocomplete"];
@@ -36,6 +36,26 @@ function open(field) {
     },
   });
 
+  // --- long lines go on below, further in than they begin: in YAML what stands at the edge says where one is ----------
+  const DEEPEST = 24; // characters; lines further in go on as those do
+  const hangs = Array.from({ length: DEEPEST + 1 }, (_, indent) => Decoration.line({ class: `hangs-${indent}` }));
+  const hanging = Object.fromEntries(hangs.map((_, indent) => [`.cm-line.hangs-${indent}`, { paddingInlineStart: `calc(6px + ${indent + 2}ch)`, textIndent: `-${indent + 2}ch` }]));
+  const wrapping = ViewPlugin.fromClass(class {
+    constructor(view) { this.decorations = hang(view); }
+    update(change) { if (change.docChanged || change.viewportChanged) this.decorations = hang(change.view); }
+  }, { decorations: (plugin) => plugin.decorations });
+  function hang(view) {
+    const made = new RangeSetBuilder();
+    for (const { from, to } of view.visibleRanges) {
+      for (let at = from; at <= to;) {
+        const one = view.state.doc.lineAt(at), indent = one.text.length - one.text.trimStart().length;
+        made.add(one.from, one.from, hangs[Math.min(indent, DEEPEST)]);
+        at = one.to + 1;
+      }
+    }
+    return made.finish();
+  }
+
   const style = HighlightStyle.define([
     { tag: tags.definition(tags.propertyName), color: "var(--assessment)" },
     { tag: [tags.string, tags.special(tags.string), tags.attributeValue], color: "var(--good)" },
@@ -49,6 +69,7 @@ function open(field) {
     "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
     ".cm-scroller": { font: '.86rem/1.55 ui-monospace, "DejaVu Sans Mono", monospace', minHeight: "26rem", maxHeight: "44rem", overflow: "auto" },
     ".cm-content": { caretColor: "var(--text)" },
+    ...hanging,
     ".cm-cursor": { borderLeftColor: "var(--text)" },
     ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "light-dark(#cfd9ff, #33406b) !important" },
     ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--raised) 60%, transparent)" },
@@ -80,7 +101,7 @@ function open(field) {
       extensions: [
         lineNumbers(), held,
         gutter({ class: "cm-held", markers: (of) => of.state.field(held) }),
-        lintGutter(), history(), drawSelection(), highlightActiveLine(), indentOnInput(), bracketMatching(),
+        lintGutter(), EditorView.lineWrapping, wrapping, history(), drawSelection(), highlightActiveLine(), indentOnInput(), bracketMatching(),
         search({ top: true }), yaml(), syntaxHighlighting(style), look,
         autocompletion({ override: [complete], activateOnTyping: true }),
         keymap.of([...completionKeymap, ...searchKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
