@@ -196,3 +196,36 @@ def test_a_form_is_read_the_same_however_long_it_is(
     assert (answer.status_code, answer.headers["location"]) == (303, "/account?a=1&b=2"), answer.text
     assert all("MainThread" not in one for one in seen)
     assert len(seen) == (letters > 10)
+
+
+def test_what_is_being_written_stays_when_the_sign_in_ends(browsing: Browsing, house: ConsoleHouse) -> None:
+    with browsing.as_("root", expected=("401", "ERR_FAILED", "text/event-stream")) as page:
+        page.goto("/policies/shop")
+        page.fill("[name=note]", "half a thought")
+        kept = page.context.cookies()
+        page.context.clear_cookies(name=COOKIE)
+        page.evaluate("htmx.trigger(document.body, 'live-inbox')")
+        page.wait_for_selector("#ended", state="visible")
+        assert page.input_value("[name=note]") == "half a thought"
+        assert page.url.endswith("/policies/shop")
+        assert page.get_attribute("#ended a", "target") == "_blank"
+        page.context.add_cookies(kept)
+        page.evaluate("htmx.trigger(document.body, 'live-inbox')")
+        page.wait_for_selector("#ended", state="hidden")
+        page.fill("[name=note]", "")
+        page.context.clear_cookies(name=COOKIE)
+        page.evaluate("htmx.trigger(document.body, 'live-inbox')")
+        page.wait_for_url("**/login?next=*")
+
+
+def test_a_server_that_is_away_is_said_and_what_is_written_stays(browsing: Browsing) -> None:
+    with browsing.as_("root", expected=("ERR_FAILED", "htmx:sendError", "htmx:afterRequest")) as page:
+        page.goto("/policies/shop")
+        page.fill("[name=note]", "half a thought")
+        page.route("**/counts", lambda route: route.abort())
+        page.evaluate("htmx.trigger(document.body, 'live-inbox')")
+        page.wait_for_selector("#unreachable", state="visible")
+        assert page.input_value("[name=note]") == "half a thought"
+        page.unroute("**/counts")
+        page.evaluate("htmx.trigger(document.body, 'live-inbox')")
+        page.wait_for_selector("#unreachable", state="hidden")

@@ -28,13 +28,25 @@ document.addEventListener("click", (event) => {
   if (closes) closes.closest("dialog")?.close();
 });
 
-// A hint only says that something changed; the page then asks for it in an ordinary request.
-let source = null;
+// A hint only says that something changed; the page then asks for it in an ordinary request. What was missed while the server was away is asked for when it is back.
+const AGAIN = 5000;
+const away = document.getElementById("unreachable"), ended = document.getElementById("ended");
+let source = null, lost = false;
+function topics() { return ("inbox " + (document.body.dataset.live || "")).trim(); }
+function refresh() {
+  for (const topic of topics().split(/\s+/)) htmx.trigger(document.body, "live-" + topic.split(":")[0]);
+}
 function listen() {
-  const topics = ("inbox " + (document.body.dataset.live || "")).trim();
   if (source || document.hidden || !document.querySelector("header.side")) return;
-  source = new EventSource(document.body.dataset.base + "live?topics=" + encodeURIComponent(topics));
+  source = new EventSource(document.body.dataset.base + "live?topics=" + encodeURIComponent(topics()));
   source.onmessage = (event) => htmx.trigger(document.body, "live-" + event.data.split(":")[0]);
+  source.onopen = () => { if (lost) { lost = false; refresh(); } };
+  source.onerror = () => {
+    lost = true;
+    if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+    stop();
+    setTimeout(() => { if (!document.hidden) { refresh(); listen(); } }, AGAIN);
+  };
 }
 function stop() {
   source?.close();
@@ -42,11 +54,22 @@ function stop() {
 }
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) { stop(); return; }
-  for (const topic of ("inbox " + (document.body.dataset.live || "")).trim().split(/\s+/)) {
-    htmx.trigger(document.body, "live-" + topic.split(":")[0]);
-  }
+  refresh();
   listen();
 });
+
+// What somebody has begun to write stays where it is: a sign-in that ended and a server that is away are said beside it.
+function writing() {
+  return [...document.querySelectorAll("main textarea, main input[type=text], main input:not([type])")].some((one) => one.value !== one.defaultValue);
+}
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (!away) return;
+  const { status } = event.detail.xhr, leaves = event.detail.xhr.getResponseHeader("HX-Redirect");
+  away.hidden = true;
+  if (status === 401 && leaves && writing()) { event.preventDefault(); ended.hidden = false; }
+  else if (status < 400) ended.hidden = true;
+});
+document.addEventListener("htmx:sendError", () => { if (away) away.hidden = false; });
 addEventListener("pagehide", stop);
 addEventListener("pageshow", listen);
 

@@ -77,3 +77,5 @@ nav-agents = Agents
 nav-server = Server
 narrow = Narrow down
 parts = On this page
+unreachable = The server does not answer. What you see may be old; what you wrote stays here, and the page tries again by itself.
+ended-writing = You are signed out. What you wrote stays here. Sign in on a page of its own, then go on:
