@@ -259,3 +259,14 @@ def test_marks_that_turn_letters_around_are_spelt_out() -> None:
     assert visible("\u202ecancel\u202c it") == "\\u202ecancel\\u202c it"
     assert visible("\u2068isolated\u2069") == "\u2068isolated\u2069"
     assert pretty({"order": "\u202e54321\u2066"}) == '{\n  "order": "\\u202e54321\\u2066"\n}'
+
+
+def test_numbers_of_charts_are_written_as_all_others_of_the_page() -> None:
+    russian = Translator("ru")
+    chart = draw_stacked_bars(["1"], [Series("a", [6000.0], "f1")], written=russian.figure)
+    assert {one.text for one in chart.labels} >= {russian.number(6000), russian.number(2000)}
+    assert chart.rows == (("1", russian.number(6000)),)
+    assert russian.figure(1234.56) == russian.number(1235)
+    assert russian.figure(0.5) == "0,5"
+    assert russian.figure(float("nan")) == "–"
+    assert Translator("en").figure(6000) == "6,000"

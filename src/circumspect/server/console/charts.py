@@ -68,6 +68,10 @@ class Chart:
     """How broad the scale beside it is."""
 
 
+NumberWriter = Callable[[float], str]
+"""How a number reads."""
+
+
 def ticks(highest: float, about: int = 4) -> list[float]:
     """Round numbers from zero to at least the highest."""
     if highest < 1e-9:
@@ -78,12 +82,24 @@ def ticks(highest: float, about: int = 4) -> list[float]:
     return [step * number for number in range(math.ceil(highest / step * 0.999) + 1)]
 
 
+def write_number(value: float) -> str:
+    """As English has it; pages give their language's own."""
+    if math.isnan(value):
+        return "–"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
+
+
 def draw_stacked_bars(
-    names: Sequence[str], series: Sequence[Series], *, rtl: bool = False, width: int = WIDTH
+    names: Sequence[str],
+    series: Sequence[Series],
+    *,
+    rtl: bool = False,
+    width: int = WIDTH,
+    written: NumberWriter = write_number,
 ) -> Chart:
     """One bar for each name, the series on top of one another."""
     totals = [sum(one.values[at] for one in series) for at in range(len(names))]
-    scale, labels, lines = _vertical(max(totals, default=0), rtl, width)
+    scale, labels, lines = _vertical(max(totals, default=0), rtl, width, written)
     slot = (width - LEFT - RIGHT) / max(1, len(names))
     shapes = []
     for at, name in enumerate(names):
@@ -93,21 +109,35 @@ def draw_stacked_bars(
             if height <= 0:
                 continue
             y -= height
-            tip = f"{name} · {one.name}: {_plain(one.values[at])}"
+            tip = f"{name} · {one.name}: {written(one.values[at])}"
             link = one.links[at] if one.links else ""
             shapes.append(
                 Shape(one.look, tip, round(x, 1), round(y, 1), round(slot * 0.72, 1), round(height, 1), "", link)
             )
     labels += _names(names, slot, rtl, width)
     return Chart(
-        width, HEIGHT, tuple(shapes), tuple(labels), lines, _legend(series), *_table(names, series), _edges(rtl, width)
+        width,
+        HEIGHT,
+        tuple(shapes),
+        tuple(labels),
+        lines,
+        _legend(series),
+        *_table(names, series, written),
+        _edges(rtl, width),
     )
 
 
-def line(names: Sequence[str], series: Sequence[Series], *, rtl: bool = False, width: int = WIDTH) -> Chart:
+def line(
+    names: Sequence[str],
+    series: Sequence[Series],
+    *,
+    rtl: bool = False,
+    width: int = WIDTH,
+    written: NumberWriter = write_number,
+) -> Chart:
     """A line for each series; a value that is not a number leaves a gap."""
     known = [value for one in series for value in one.values if not math.isnan(value)]
-    scale, labels, lines = _vertical(max(known, default=0), rtl, width)
+    scale, labels, lines = _vertical(max(known, default=0), rtl, width, written)
     slot = (width - LEFT - RIGHT) / max(1, len(names))
     shapes: list[Shape] = []
     for one in series:
@@ -121,12 +151,19 @@ def line(names: Sequence[str], series: Sequence[Series], *, rtl: bool = False, w
             drawing = True
             link = one.links[at] if one.links else ""
             dot = one.look.replace("l", "f").replace("f2", "f6")
-            shapes.append(Shape(dot, f"{names[at]} · {one.name}: {_plain(value)}", x - 3, y - 3, 6, 6, "", link))
+            shapes.append(Shape(dot, f"{names[at]} · {one.name}: {written(value)}", x - 3, y - 3, 6, 6, "", link))
         if path:
             shapes.insert(0, Shape(one.look, one.name, path=path))
     labels += _names(names, slot, rtl, width)
     return Chart(
-        width, HEIGHT, tuple(shapes), tuple(labels), lines, _legend(series), *_table(names, series), _edges(rtl, width)
+        width,
+        HEIGHT,
+        tuple(shapes),
+        tuple(labels),
+        lines,
+        _legend(series),
+        *_table(names, series, written),
+        _edges(rtl, width),
     )
 
 
@@ -147,7 +184,9 @@ def draw_sparkline(values: Sequence[float | None], highest: float, *, rtl: bool 
     return path
 
 
-def donut(parts: Sequence[tuple[str, float, str, str]], *, rtl: bool = False) -> Chart:
+def donut(
+    parts: Sequence[tuple[str, float, str, str]], *, rtl: bool = False, written: NumberWriter = write_number
+) -> Chart:
     """Parts are (name, value, look, link). They run clockwise, or the other way round in right-to-left languages."""
     total, size, outer, inner = sum(value for _, value, _, _ in parts), 200.0, 92.0, 58.0
     shapes, begun = [], 0.0
@@ -157,10 +196,10 @@ def donut(parts: Sequence[tuple[str, float, str, str]], *, rtl: bool = False) ->
         # A full circle has no beginning and no end, and an arc needs both.
         share = min(value / total, 0.9999)
         path = _ring(begun, begun + share, size / 2, outer, inner, rtl)
-        shapes.append(Shape(look, f"{name}: {_plain(value)} ({round(100 * value / total)}%)", path=path, link=link))
+        shapes.append(Shape(look, f"{name}: {written(value)} ({round(100 * value / total)}%)", path=path, link=link))
         begun += value / total
     legend = tuple((look, name) for name, _, look, _ in parts)
-    rows = tuple((name, _plain(value)) for name, value, _, _ in parts)
+    rows = tuple((name, written(value)) for name, value, _, _ in parts)
     return Chart(size, size, tuple(shapes), (), (), legend, (), rows)
 
 
@@ -248,14 +287,16 @@ def _edges(rtl: bool, width: float) -> tuple[float, float]:
     return (RIGHT, width - LEFT) if rtl else (LEFT, width - RIGHT)
 
 
-def _vertical(highest: float, rtl: bool, width: float) -> tuple[float, list[ChartLabel], tuple[float, ...]]:
+def _vertical(
+    highest: float, rtl: bool, width: float, written: NumberWriter
+) -> tuple[float, list[ChartLabel], tuple[float, ...]]:
     marks = ticks(highest)
     scale = (HEIGHT - TOP - BOTTOM) / marks[-1]
     places = tuple(round(HEIGHT - BOTTOM - mark * scale, 1) for mark in marks)
     x, anchor = (width - LEFT + 8, "start") if rtl else (LEFT - 8, "end")
     return (
         scale,
-        [ChartLabel(_plain(mark), x, y + 4, anchor, True) for mark, y in zip(marks, places, strict=True)],
+        [ChartLabel(written(mark), x, y + 4, anchor, True) for mark, y in zip(marks, places, strict=True)],
         places,
     )
 
@@ -278,8 +319,10 @@ def _legend(series: Sequence[Series]) -> tuple[tuple[str, str], ...]:
     return tuple((one.look, one.name) for one in series)
 
 
-def _table(names: Sequence[str], series: Sequence[Series]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    rows = [(name, *(_plain(one.values[at]) for one in series)) for at, name in enumerate(names)]
+def _table(
+    names: Sequence[str], series: Sequence[Series], written: NumberWriter
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    rows = [(name, *(written(one.values[at]) for one in series)) for at, name in enumerate(names)]
     return ("", *(one.name for one in series)), tuple(rows)
 
 
@@ -293,12 +336,6 @@ def _ring(begin: float, end: float, centre: float, outer: float, inner: float, r
         f"M{at(begin, outer)}A{outer} {outer} 0 {large} {there} {at(end, outer)}"
         f"L{at(end, inner)}A{inner} {inner} 0 {large} {back} {at(begin, inner)}Z"
     )
-
-
-def _plain(value: float) -> str:
-    if math.isnan(value):
-        return "–"
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
 
 
 def _seconds(value: float) -> str:

@@ -8,6 +8,7 @@ Numbers and dates are Babel's. Times are UTC everywhere, as the charts are.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -81,6 +82,16 @@ class Translator:
     def number(self, value: float, digits: int = 0) -> str:
         pattern = "#,##0" + ("." + "0" * digits if digits else "")
         return str(format_decimal(value, format=pattern, locale=self.language))
+
+    def figure(self, value: float) -> str:
+        """A number of a chart: whole, or as its first four digits tell."""
+        if math.isnan(value):
+            return "–"
+        return (
+            self.number(value)
+            if value == round(value)
+            else str(format_decimal(float(f"{value:.4g}"), format="#,##0.########", locale=self.language))
+        )
 
     def percent(self, share: float | None, digits: int = 0) -> str:
         if share is None:

@@ -166,7 +166,9 @@ def _chart(who: CustomerVisitor, found: Figures) -> Chart:
         for one in OUTCOMES
         if found.total.outcomes[one]
     ]
-    return draw_stacked_bars([who.words.day(day) for day in days], series, rtl=who.words.rtl, width=1080)
+    return draw_stacked_bars(
+        [who.words.day(day) for day in days], series, rtl=who.words.rtl, width=1080, written=who.words.figure
+    )
 
 
 # --- conversations --------------------------------------------------------------------------------------------------

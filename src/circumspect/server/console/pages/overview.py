@@ -126,7 +126,7 @@ def _charts(found: Figures, words: Translator, period: dict[str, Any]) -> dict[s
     links = [link("/conversations", tenant=tenant, on=day.isoformat()) for day in days]
     cost = [Series(words.t("cost-ours"), spent, "l1", links), Series(words.t("cost-standard"), standard, "l2")]
     return {
-        "outcome_days": draw_stacked_bars(names, outcomes, rtl=rtl, width=1080),
-        "outcome_parts": donut(parts, rtl=rtl),
-        "cost_days": line(names, cost, rtl=rtl, width=540),
+        "outcome_days": draw_stacked_bars(names, outcomes, rtl=rtl, written=words.figure, width=1080),
+        "outcome_parts": donut(parts, rtl=rtl, written=words.figure),
+        "cost_days": line(names, cost, rtl=rtl, written=words.figure, width=540),
     }

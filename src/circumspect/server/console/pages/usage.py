@@ -214,10 +214,10 @@ def _charts(
     ]
     cost = _by_model(rows, sum_by_group, words)
     return {
-        "messages_chart": _slim(draw_stacked_bars(times, messages, rtl=rtl, width=540)),
-        "tokens_chart": _slim(draw_stacked_bars(shown, tokens, rtl=rtl, width=540)),
+        "messages_chart": _slim(draw_stacked_bars(times, messages, rtl=rtl, written=words.figure, width=540)),
+        "tokens_chart": _slim(draw_stacked_bars(shown, tokens, rtl=rtl, written=words.figure, width=540)),
         "tokens_title": f"usage-chart-tokens{suffix}",
-        "cost_chart": _slim(draw_stacked_bars(shown, cost, rtl=rtl, width=540)) if cost else None,
+        "cost_chart": _slim(draw_stacked_bars(shown, cost, rtl=rtl, written=words.figure, width=540)) if cost else None,
         "daily": bool(chosen["period"]),
     }
 
