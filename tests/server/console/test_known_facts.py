@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -9,18 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.server.console.building import Browsing, ConsoleHouse
+from tests.server.console.building import Browsing, ConsoleHouse, overflow, serious
 from tests.server.console.test_ten_jobs import ask, propose
 
 from circumspect.policy.load import load
 from circumspect.ports import Tools
 from circumspect.server.console.i18n import Translator
-from circumspect.server.console.known_facts import KnownFact, choose_looks, list_facts
+from circumspect.server.console.known_facts import choose_looks
+from circumspect.server.console.result_facts import KnownFact, list_facts
 from circumspect.server.directory import Directory
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore
 from circumspect.tools import Toolset
 from circumspect.values import Json, JsonObject, TenantId, ToolSpec
+from circumspect.wording import label
 
 
 def order(house: ConsoleHouse, id_: str) -> tuple[str, int]:
@@ -143,7 +146,7 @@ def test_of_a_record_the_fields_that_say_something_are_shown() -> None:
         KnownFact("paid", False),
     )
     assert list_facts(None, "en") == ()
-    assert list_facts(["a"], "en") == (KnownFact("", ["a"]),)
+    assert list_facts(["a"], "en") == (KnownFact("", ["a"], words=("a",)),)
 
 
 def test_an_amount_beside_a_currency_is_money_and_a_number_of_pieces_is_not() -> None:
@@ -162,3 +165,45 @@ def test_an_amount_beside_a_currency_is_money_and_a_number_of_pieces_is_not() ->
     unknown = {one.name: one.currency for one in list_facts({"total": 3, "currency": "points"}, "en")}
     assert unknown == {"total": "", "currency": ""}
     assert [Translator(one).amount(2045.0, "ILS") for one in ("en", "ru")] == ["₪2,045.00", "2\xa0045,00\xa0₪"]
+
+
+def test_a_list_of_records_is_a_table_with_the_tools_own_names() -> None:
+    record = {"orders": [{"order_id": "1", "total": 5.0, "currency": "ILS"}, {"order_id": "2", "late": True}]}
+    (orders,) = list_facts(record, "en")
+    assert orders.columns == ("order number", "total", "late")
+    assert orders.rows == (
+        (KnownFact("order number", "1"), KnownFact("total", 5.0, "ILS"), None),
+        (KnownFact("order number", "2"), None, KnownFact("late", True)),
+    )
+    many = list_facts({"orders": [{"order_id": str(number)} for number in range(11)]}, "en")[0]
+    assert (len(many.rows), many.more) == (8, 3)
+
+
+def test_what_fits_no_table_stays_json_and_text_that_is_json_is_read() -> None:
+    deep = {"orders": [{"items": [{"sku": {"a": 1}}]}]}
+    (orders,) = list_facts(deep, "en")
+    assert (orders.rows, orders.parts, orders.value) == ((), (), deep["orders"])
+    assert list_facts('{"order_id": "7", "place": {"city": "Haifa"}}', "en") == (
+        KnownFact("order number", "7"),
+        KnownFact("place", {"city": "Haifa"}, parts=(KnownFact("city", "Haifa"),)),
+    )
+    assert list_facts("{no JSON", "en") == (KnownFact("", "{no JSON"),)
+    assert list_facts("[" * 15_000, "en") == (KnownFact("", "[" * 15_000),)
+
+
+@pytest.mark.parametrize("language", ["en", "he"])
+def test_a_conversation_shows_what_tools_brought_as_names_and_values(
+    browsing: Browsing, house: ConsoleHouse, language: str
+) -> None:
+    query = "SELECT conversation, result FROM tool_executions WHERE tenant = 'shop' AND tool = 'cancel_order' AND state = 'succeeded'"
+    id_, result = ask(house, query)[0]
+    brought = json.loads(result)
+    with browsing.as_("noa", language=language) as page:
+        page.goto(f"/conversations/shop/{id_}?debug=1")
+        shown = page.inner_text(".step.tool dl.facts >> nth=-1")
+        assert str(brought["message"]) in shown
+        assert str(brought["order_id"]) in shown
+        assert label("order_id", Translator(language).language) in shown  # type: ignore[arg-type]
+        assert "{" not in shown
+        assert overflow(page) <= 0
+        assert serious(page) == []

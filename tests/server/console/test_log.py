@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
+import re
 from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +16,8 @@ import sqlalchemy as sa
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 from tests.server.house import is_a_problem
 
+from circumspect.server.console.i18n import OFFERED, Translator
+from circumspect.server.console.logged_actions import ACTIONS, name_action
 from circumspect.server.console.pages import log as log_page
 from circumspect.stores import SqlStore, action_log
 from circumspect.stores.action_log import LogRow, log_action
@@ -55,6 +61,57 @@ def test_rows_are_found_by_who_what_and_when(house: ConsoleHouse):
         assert "subject-3<" not in visitor.get("/log?action=key.revoked&until=2023-11-13").text
         assert visitor.get("/log?since=2023-02-31").status_code == 200
         assert visitor.get("/log?since=yesterday").status_code == 422
+
+
+def find_actions() -> set[str]:
+    """Every word that the server, the command line or a wing writes into the log, by the source."""
+    writers = {"action", "write_log", "make_log_writer", "_log", "_act_and_log", "_change", "_change_experiment", "_put",
+               "_change_operator"}  # fmt: skip
+    source = Path(str(resources.files("circumspect")))
+    found: set[str] = set()
+    for folder in ("server", "cli", "lab", "demo", "stores"):
+        for path in (source / folder).rglob("*.py"):
+            for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if not isinstance(call, ast.Call):
+                    continue
+                name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+                given = [one.value for one in call.keywords if one.arg == "action" and name == "log_action"]
+                given += call.args if name in writers and folder != "stores" else []
+                either = [
+                    part for one in given for part in ((one.body, one.orelse) if isinstance(one, ast.IfExp) else (one,))
+                ]
+                found |= {one.value for one in either if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    return {one for one in found if one.replace("_", "").replace(".", "").isalpha()}
+
+
+def test_whatever_is_written_into_the_log_has_words_in_each_language():
+    written = find_actions()
+    assert {"put_policy", "create_key", "key.created", "restored", "take_over", "finish_experiment"} <= written
+    documented = re.findall(
+        r"`([a-z_]+\.[a-z_]+)`", Path("docs/access.md").read_text().split("| `action` | |")[1].split("###")[0]
+    )
+    assert written | {*documented} <= {*ACTIONS}
+    for language in OFFERED:
+        words = Translator(language)
+        named = [name_action(one, words) for one in ACTIONS]
+        assert not words.borrowed
+        assert len({*named}) == len(named), "two that are called alike cannot be told apart"
+        assert max(map(len, named)) < 52
+    assert name_action("of_another_version", Translator("en")) == "of_another_version"
+
+
+def test_the_page_says_what_was_done_in_words_and_keeps_the_code_beside_them(house: ConsoleHouse):
+    with house.visitor("root") as visitor:
+        shown = visitor.get("/log?by=dana&action=key.revoked").text
+        assert re.search(r'data-tip="key.revoked"><a href="[^"]+">Revoked an API key \(command line\)</a>', shown)
+        assert '<option value="key.revoked" selected>Revoked an API key (command line)</option>' in shown
+        assert '<option value="odd" selected>odd</option>' in visitor.get("/log?action=odd").text
+        visitor.cookies.set("circumspect_language", "he")
+        page = visitor.get("/log?by=dana&action=key.revoked").text
+        assert name_action("key.revoked", Translator("he")) in page
+        tenant = visitor.get("/tenants/shop").text
+        assert name_action("key.revoked", Translator("he")) in tenant
+        assert ">key.revoked<" not in tenant
 
 
 def test_pages_follow_each_other_without_a_gap(house: ConsoleHouse):

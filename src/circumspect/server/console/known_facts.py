@@ -12,26 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from babel.core import get_global
-
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.running import look
+from circumspect.server.console.result_facts import KnownFact, list_facts
 from circumspect.server.services import Services
 from circumspect.setup import TurnSetup
 from circumspect.values import ConversationId, Incoming, Json, JsonObject, TenantId, ToolCall, ToolSpec, TurnId
-from circumspect.wording import label, title
+from circumspect.wording import title
 
 MOST_TOOLS = 2
 MOST_FACTS = 14
 LONGEST_WAIT = timedelta(seconds=6)
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFact:
-    name: str
-    value: Json
-    currency: str = ""
-    """Of an amount of money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +53,7 @@ async def look_up_subject(
     found = []
     for one in ended:
         named = title(one.call.tool, setup.tools.get(one.call.tool), language)
-        facts = list_facts(one.result, language) if one.state == "succeeded" else ()
+        facts = list_facts(one.result, language, MOST_FACTS) if one.state == "succeeded" else ()
         found.append(KnownFacts(one.call.tool, named[:1].upper() + named[1:], facts, one.error))
     return found
 
@@ -82,34 +73,3 @@ def _may_ask(setup: TurnSetup, spec: ToolSpec, given: Mapping[str, Json]) -> boo
     if effect_of(spec, policy) != "read" or spec.effect != "read":
         return False
     return policy is None or not (policy.deny or policy.requires or policy.deny_unless or policy.when or policy.limits)
-
-
-def list_facts(result: Json, language: str) -> tuple[KnownFact, ...]:
-    """The fields of a record that have something in them; of anything else, the whole. An amount beside a currency is
-    money, and the currency then needs no line of its own."""
-    if not isinstance(result, Mapping):
-        return () if result is None else (KnownFact("", result),)
-    currency = _find_currency(result)
-    filled = [(name, value) for name, value in result.items() if value not in (None, "", [], {})]
-    facts = [(name, KnownFact(label(name, language), value, currency if _is_money(name, value) else ""))
-             for name, value in filled]  # fmt: skip
-    told = any(one.currency for _, one in facts)
-    return tuple(one for name, one in facts if not (told and name.lower() in _CURRENCIES))[:MOST_FACTS]
-
-
-_CURRENCIES = ("currency", "currency_code")
-_AMOUNTS = {
-    "amount", "balance", "cost", "discount", "due", "fee", "paid", "price", "refunded", "sum", "tax", "total"
-}  # fmt: skip
-
-
-def _find_currency(record: Mapping[str, Json]) -> str:
-    said = next((value for name, value in record.items() if name.lower() in _CURRENCIES), None)
-    return said if isinstance(said, str) and said in get_global("all_currencies") else ""
-
-
-def _is_money(name: str, value: Json) -> bool:
-    """By the words of its name: a number of pieces stands beside a currency, too."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
-    return bool(_AMOUNTS.intersection(name.lower().replace("-", "_").split("_")))

@@ -24,7 +24,9 @@ from circumspect.server.console.call_words import say_call
 from circumspect.server.console.figures import category
 from circumspect.server.console.i18n import NAMES, OFFERED, Translator
 from circumspect.server.console.known_sentences import NOTED, describe_rule, translate_sentence
+from circumspect.server.console.logged_actions import name_action
 from circumspect.server.console.navigation import entries
+from circumspect.server.console.result_facts import list_facts
 from circumspect.server.console.turn_times import draw_times
 from circumspect.server.console.visitors import Visitor, words_of
 from circumspect.server.path_prefix import add_prefix, prefix_of, without_prefix
@@ -75,6 +77,8 @@ def _build_language_context(words: Translator) -> dict[str, Any]:
         "rtl": words.rtl,
         "borrowed": words.borrowed,
         "describe_rule": lambda name: describe_rule(name, words),
+        "name_action": lambda action: name_action(action, words),
+        "list_facts": lambda result: list_facts(result, words.language),
         "translate": lambda sentence, family: translate_sentence(sentence, family, words),
         "say_call": lambda tool, given, spec: say_call(tool, given, spec, words.language),
         **{name: getattr(words, name) for name in names},

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.logged_actions import ACTIONS
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, link
 from circumspect.server.console.visitors import AdminVisitor, Visitor, tenants_of
@@ -161,6 +162,7 @@ async def _render(
         "rows": [(row, moment(row.at)) for row in kept],
         "following": following,
         "chosen": chosen.to_query(),
+        "actions": ACTIONS if not chosen.action or chosen.action in ACTIONS else (*ACTIONS, chosen.action),
         "tenants": await tenants_of(request, who),
         "csv_link": link("/log.csv", chosen.to_query()),
         "everything": everything,

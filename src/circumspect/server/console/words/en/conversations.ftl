@@ -129,3 +129,10 @@ where-page = the page
 where-knowledge = what the model knows
 where-web_search = the web
 where-ask_user = the user
+fact-true = yes
+fact-false = no
+facts-more =
+    { $count ->
+        [one] and one more, in the raw JSON
+       *[other] and { $count } more, in the raw JSON
+    }

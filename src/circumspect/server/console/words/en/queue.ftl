@@ -63,3 +63,4 @@ bulk-left =
         [one] One is as it was: open it to see why.
        *[other] { $count } are as they were: open them to see why.
     }
+queue-expires = expires

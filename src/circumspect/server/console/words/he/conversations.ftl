@@ -129,3 +129,10 @@ where-page = הדף
 where-knowledge = מה שהמודל יודע
 where-web_search = האינטרנט
 where-ask_user = המשתמש
+fact-true = כן
+fact-false = לא
+facts-more =
+    { $count ->
+        [one] ועוד אחד, ב־JSON הגולמי
+       *[other] ועוד { $count }, ב־JSON הגולמי
+    }

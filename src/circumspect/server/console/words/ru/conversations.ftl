@@ -131,3 +131,10 @@ where-page = страница
 where-knowledge = знания модели
 where-web_search = интернет
 where-ask_user = пользователь
+fact-true = да
+fact-false = нет
+facts-more =
+    { $count ->
+        [one] и ещё { $count }, в исходном JSON
+       *[other] и ещё { $count }, в исходном JSON
+    }
