@@ -212,6 +212,7 @@ async def test_what_is_no_order_for_this_very_thing_is_asked_about(call: ToolCal
         (DELETE, "notes.md wurde gelöscht"),
         (PAY, "Jemand hat 300 von meinem Konto überwiesen"),
         (CANCEL, "B-12 ist storniert worden"),
+        (DELETE, "Bob deleted notes.md, can you believe it"),
     ],
 )
 async def test_who_reports_a_deed_asks_for_none(call: ToolCall, text: str) -> None:

@@ -165,14 +165,20 @@ def talks_of(text: str, act: WantedAct) -> bool:
 
 
 def leave_out_reports(text: str) -> str:
-    """The message without what it says was done: "he deleted alt.txt" asks for nothing. A sentence that also asks for
-    something stays as it is."""
+    """The message without what it says was done: "he deleted alt.txt" asks for nothing. What stands behind a wish may
+    be its object: "I want alt.txt deleted"."""
     low = even_out(text[:LONGEST])
     if not _words("told_deed").search(low):
         return text
-    told = _words("told_deed")
-    sentences = split_sentences(low)
-    return "\n".join(one if _words("please").search(one) else told.sub(" ", one) for one in sentences)
+    return "\n".join(map(_leave_out_told, split_sentences(low)))
+
+
+def _leave_out_told(sentence: str) -> str:
+    wish = _words("please").search(sentence)
+    return _words("told_deed").sub(
+        lambda hit: hit[0] if wish and wish.start() < hit.end() else " ",
+        sentence,
+    )
 
 
 def goes_elsewhere(text: str) -> bool:

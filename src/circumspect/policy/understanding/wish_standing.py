@@ -196,7 +196,13 @@ class _Hearing:
 
     def _find_moods(self, text: str) -> Set[Mood]:
         moods = {one.mood for one in find_mentions(text) if one.act in self._acts}
-        return moods or {mood for action in self._grave for mood in find_moods(text, action)}
+        if moods or not self._grave:
+            return moods
+        moods = {mood for action in self._grave for mood in find_moods(text, action)}
+        told = leave_out_reports(text) if "wish" in moods else text
+        if told != text and not any("wish" in find_moods(told, action) for action in self._grave):
+            moods.discard("wish")  # "Bob deleted it, can you believe that?"
+        return moods
 
     def _is_talked_of(self, text: str) -> bool:
         if any(talks_of(text, act) for act in self._acts):
