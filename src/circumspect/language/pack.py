@@ -125,6 +125,8 @@ class WantedWords:
     """Beside one of `leave`, these make it a question after all: after, still, if."""
     supposed: Lines
     """Before a verb, these make it a supposition: if, what if."""
+    awaits: Lines
+    """Behind a verb: it waits for a word of the user's own that has not come ("delete it once I have confirmed")."""
     later: Lines
     """After one of `supposed` at the head of a sentence, these say that nobody knows yet: by Friday, tomorrow."""
     perhaps: Lines

@@ -343,7 +343,9 @@ def _hear_moods(low: str, hits: Sequence[_Hit]) -> Iterator[tuple[_Hit, int, int
         led = low[since : hit.start].rpartition(": ")[2].rstrip()
         mood = _mood(low, hit, start, end, led, asking=asking)
         since = hit.end
-        yield hit, start, end, "supposed" if mood == "wish" and waits else mood
+        if mood == "wish" and (waits or _words("awaits").search(low, hit.end, end)):
+            mood = "supposed"
+        yield hit, start, end, mood
 
 
 def _mood(low: str, hit: _Hit, start: int, end: int, led: str, *, asking: bool) -> Mood:
