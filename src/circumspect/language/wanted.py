@@ -36,6 +36,7 @@ _NUMBERED = re.compile(r"(?<!\w)(no|nr|num)\.\s*(?=[#\d])", re.IGNORECASE)
 _VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)(?:[^\W\d_]{1,8}-){0,2}\w*\d[\w-]*")
 _NEAR_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)(?:[^\W\d_]{1,8}-){0,2}\w*\d[\w-]{0,80}+")
 """The same where something has to stand behind it: "1-1-1-…" is read from every 1, and not each time to its end."""
+_FILE = re.compile(r"(?<![\w.-])[\w-]{1,64}(?:\.[^\W_][\w-]{0,15}){1,3}")
 _RECORD = re.compile(r"\d{3}|\w@\w")
 _HEAD = 15
 """So many letters tell one wish from another."""
@@ -608,8 +609,9 @@ def _denied_values() -> re.Pattern[str]:
 
 @cache
 def _forbidding() -> re.Pattern[str]:
-    lines = (line.strip("^$") for one in _spoken() for line in (*one.forbid, *one.exclude))
-    return _whole(join_patterns(lines))
+    lines = (line.strip("^$") for one in _spoken() for line in (*one.forbid, *one.exclude, *one.not_this))
+    # Some only look back: "all files but " has its end before the next word.
+    return re.compile(rf"(?<![\w'])(?:{join_patterns(lines)})(?:(?!\w)|(?<= ))")
 
 
 @cache
@@ -632,7 +634,10 @@ def _forbids() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 def _excluded() -> re.Pattern[str]:
     words = [*(one.lead for one in _spoken()), *(one.thing.get(name, ()) for one in _spoken() for name in one.thing)]
     between, excluded = join_words(words), join_words(one.exclude for one in _spoken())
-    return re.compile(rf"(?<![\w']){excluded}\s*(?:{between}\s+){{0,3}}(?>{_VALUE.pattern})", re.IGNORECASE)
+    # "Leave at 9" asks for something, "leave notes.md" does not.
+    left = join_words(one.not_this for one in _spoken())
+    value, file = rf"{excluded}\s*(?:{between}\s+){{0,3}}(?>{_VALUE.pattern}|{_FILE.pattern})", _FILE.pattern
+    return re.compile(rf"(?<![\w'])(?:{value}|{left}\s+(?:{between}\s+){{0,3}}(?>{file}))", re.IGNORECASE)
 
 
 @cache
