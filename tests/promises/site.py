@@ -76,7 +76,7 @@ class Site:
         client = httpx.AsyncClient(transport=transport, base_url=URL, timeout=None)
         self.http = await self.opened.enter_async_context(client)
         directory: Any = self.services.directory
-        directory._models["test:hostile"] = self.model
+        directory._models["openai:hostile"] = self.model
         directory._check_seconds = float("inf")
         self.keys: dict[tuple[str, str], str] = {}
         for mode in MODES:
@@ -106,7 +106,7 @@ class Site:
             "id": mode,
             "business": {"name": "Shop"},
             "plan": {"name": mode, "mode": mode},
-            "model": "test:hostile",
+            "model": "openai:hostile",
             "language": "en",
             "tools": [{"python": "tests.promises.shop:make_tools", "options": {"shop": str(self.folder)}}],
             "policy": yaml.safe_load(POLICY),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,6 @@ def check(path: Path, tools_path: Path | None, transcripts: tuple[Path, ...], as
 def explain(tool: str, path: Path, tenant: str | None, tools_path: Path | None, as_json: bool) -> None:
     """What will happen to a call of TOOL, in plain language. Exit code 2 where no line of the policy covers it."""
     from circumspect.policy.explain import explain as explained
-    from circumspect.policy.keys.findings import suggest_words
     from circumspect.policy.load import load
     from circumspect.values import TenantId
 
@@ -83,10 +83,10 @@ def explain(tool: str, path: Path, tenant: str | None, tools_path: Path | None, 
     told = orjson.dumps({"tool": tool, "explanation": text.splitlines()}) if as_json else text
     if spec is None and loaded.of(tool, of) is None:
         names = (*loaded.tools, *(specs or ()))
-        if not (near := suggest_words(tool, names, closeness=0.8)):
+        if not (near := _suggest_words(tool, names, closeness=0.8)):
             # The name may be meant as it is: then what becomes of its calls is an answer.
             click.echo(told)
-            near = suggest_words(tool, names, closeness=0.5)
+            near = _suggest_words(tool, names, closeness=0.5)
         raise ConfigError(
             f"No line of the policy covers a tool '{tool}'{near and f': {near}'}",
             fix="Give the name to the letter. Every call of a tool that no line covers is denied.",
@@ -170,3 +170,12 @@ def _specs(path: Path | None) -> Mapping[str, ToolSpec] | None:
     from circumspect.audit.transcript_files import specs_from
 
     return specs_from(path)
+
+
+def _suggest_words(word: str, words: Iterable[str], *, closeness: float) -> str:
+    """ "did you mean 'cancel_order' or 'cancel_booking'?" What begins alike is near, too."""
+    known = sorted(set(words))
+    alike = [one for one in known if len(word) > 2 and (one.startswith(word) or word.startswith(one))]
+    near = dict.fromkeys((*alike, *difflib.get_close_matches(word, known, n=3, cutoff=closeness)))
+    said = " or ".join(f"'{one}'" for one in [*near][:3])
+    return f"did you mean {said}?" if near else ""

@@ -148,7 +148,8 @@ def test_verdicts_are_shown_with_their_own_confidence(house: ConsoleHouse) -> No
         verdict = json.loads(result)
         page = read(house, f"/reviews/{id_}")
         expected = (
-            rf'verdict-{verdict["status"].lower()}">[^<]+</span> {re.escape(criterion)} <small><bdi dir="ltr">(\d+)%'
+            rf'verdict-{verdict["status"].lower()}">[^<]+</span> <small><bdi>{re.escape(criterion)}</bdi> · Confidence'
+            r' <bdi dir="ltr">(\d+)%'
         )
         shown = re.search(expected, page)
         assert shown is not None, (id_, criterion)

@@ -52,7 +52,7 @@ def check_tool(at: Place, tool: str, book: LintBook) -> Iterator[LintRemark]:
     elif near := suggest_word(tool, (*book.specs, *book.seen), closeness=ALL_BUT_EQUAL):
         yield LintRemark("error", at, f"no tool is named '{tool}'", f"{near} {HOW_TO_DECLARE}")
     else:
-        yield LintRemark("warning", at, f"{UNDECLARED}'{tool}'", HOW_TO_DECLARE)
+        yield LintRemark("warning", at, f"nobody declares a tool '{tool}'", HOW_TO_DECLARE)
 
 
 def check_parameter(at: Place, name: str, spec: ToolSpec | None) -> Iterator[LintRemark]:

@@ -52,12 +52,3 @@ def suggest_word(word: str, words: Iterable[str], *, closeness: float = 0.6) -> 
     """ "did you mean 'confirm'?", if there is something near."""
     near = difflib.get_close_matches(word, list(words), n=1, cutoff=closeness)
     return f"did you mean '{near[0]}'?" if near else ""
-
-
-def suggest_words(word: str, words: Iterable[str], *, closeness: float) -> str:
-    """The same with up to three: "did you mean 'cancel_order' or 'cancel_booking'?" What begins alike is near, too."""
-    known = sorted(set(words))
-    alike = [one for one in known if len(word) > 2 and (one.startswith(word) or word.startswith(one))]
-    near = dict.fromkeys((*alike, *difflib.get_close_matches(word, known, n=3, cutoff=closeness)))
-    said = " or ".join(f"'{one}'" for one in [*near][:3])
-    return f"did you mean {said}?" if near else ""
