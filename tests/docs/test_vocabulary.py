@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.docs.pages import ROOT
+from tests.source_trees import read_tree
 
 SOURCE = ROOT / "src" / "circumspect"
 WINGS = ("web", "server", "lab", "review", "demo", "business", "cli")
@@ -93,7 +94,7 @@ HEBREW_OR_CYRILLIC = re.compile(r"[\u0590-\u05ff\u0400-\u04ff]")
 
 @cache
 def trees() -> dict[Path, ast.Module]:
-    return {path.relative_to(SOURCE): ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+    return {path.relative_to(SOURCE): read_tree(path) for path in sorted(SOURCE.rglob("*.py"))}
 
 
 def public_types(tree: ast.Module) -> Iterator[str]:

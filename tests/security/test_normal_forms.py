@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.source_trees import read_tree
 
 import circumspect
 from circumspect.normal_forms import MOST_MARKS, PARTING, Form, is_mark, normalise
@@ -59,7 +60,7 @@ def test_nobody_sorts_marks_on_their_own():
     root = Path(circumspect.__file__).parent
     found = set()
     for path in root.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(read_tree(path)):
             if isinstance(node, ast.Attribute) and ast.unparse(node) == "unicodedata.normalize":
                 found.add(path.relative_to(root).as_posix())
             if isinstance(node, ast.ImportFrom) and node.module == "unicodedata":

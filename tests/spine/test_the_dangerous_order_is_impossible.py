@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+from tests.source_trees import read_tree
+
 import circumspect
 
 SOURCE = Path(circumspect.__file__).parent
@@ -10,7 +12,7 @@ SOURCE = Path(circumspect.__file__).parent
 
 def calls(name):
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(read_tree(path)):
             if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == name:
                 yield path.relative_to(SOURCE).as_posix()
 
@@ -23,7 +25,7 @@ def test_tools_are_called_in_one_place():
     """Everything that runs a tool goes through `running.py`."""
     users = set()
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(read_tree(path)):
             if isinstance(node, ast.Attribute) and node.attr == "call" and getattr(node.value, "id", "") == "tools":
                 users.add(path.relative_to(SOURCE).as_posix())
     assert users == {"running.py"}

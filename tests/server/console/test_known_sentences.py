@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.source_trees import read_tree
 
 import circumspect
 from circumspect.lab.replay import unreplayed
@@ -167,7 +168,7 @@ def test_every_difference_between_two_policies_is_said_in_the_visitors_language(
 
 def find_remarks(path: Path) -> Iterator[str]:
     """What a file says is wrong, and what to do: with x for whatever is put into it."""
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = read_tree(path)
     for scope in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
         named = {
             node.targets[0].id: node.value

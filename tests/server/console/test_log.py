@@ -15,6 +15,7 @@ import pytest
 import sqlalchemy as sa
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 from tests.server.house import is_a_problem
+from tests.source_trees import read_tree
 
 from circumspect.server.console.i18n import OFFERED, Translator
 from circumspect.server.console.logged_actions import ACTIONS, name_action
@@ -71,7 +72,7 @@ def find_actions() -> set[str]:
     found: set[str] = set()
     for folder in ("server", "cli", "lab", "demo", "stores"):
         for path in (source / folder).rglob("*.py"):
-            for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            for call in ast.walk(read_tree(path)):
                 if not isinstance(call, ast.Call):
                     continue
                 name = getattr(call.func, "id", getattr(call.func, "attr", ""))
