@@ -57,7 +57,19 @@ class Server:
     def start(self) -> None:
         # fsync is for power cuts; what the tests kill are processes.
         options = f"-k {self.folder} -p {PORT} -c listen_addresses={self._address} -c max_connections=200 -c fsync=off"
-        self._run("pg_ctl", "-D", str(self._data), "-o", options, "-l", str(self.folder / "log"), "-w", "start")
+        self._run(
+            "pg_ctl",
+            "-D",
+            str(self._data),
+            "-o",
+            options,
+            "-l",
+            str(self.folder / "log"),
+            "-t",
+            str(round(PATIENCE)),
+            "-w",
+            "start",
+        )
 
     def stop(self, mode: str = "immediate") -> None:
         self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "stop")
@@ -77,7 +89,7 @@ class Server:
         with log.open("w") as output:
             done = subprocess.run(
                 [*self._as, str(self._bin / program), *arguments],
-                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.folder, timeout=PATIENCE,
+                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.folder, timeout=PATIENCE + 60,
             )  # fmt: skip
         if done.returncode:
             raise NoPostgres(f"{program} failed: {log.read_text()[-500:]}")
