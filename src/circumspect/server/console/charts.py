@@ -115,16 +115,7 @@ def draw_stacked_bars(
                 Shape(one.look, tip, round(x, 1), round(y, 1), round(slot * 0.72, 1), round(height, 1), "", link)
             )
     labels += _names(names, slot, rtl, width)
-    return Chart(
-        width,
-        HEIGHT,
-        tuple(shapes),
-        tuple(labels),
-        lines,
-        _legend(series),
-        *_table(names, series, written),
-        _edges(rtl, width),
-    )
+    return Chart(width, HEIGHT, tuple(shapes), tuple(labels), lines, *_tell(names, series, written), _edges(rtl, width))
 
 
 def line(
@@ -155,16 +146,7 @@ def line(
         if path:
             shapes.insert(0, Shape(one.look, one.name, path=path))
     labels += _names(names, slot, rtl, width)
-    return Chart(
-        width,
-        HEIGHT,
-        tuple(shapes),
-        tuple(labels),
-        lines,
-        _legend(series),
-        *_table(names, series, written),
-        _edges(rtl, width),
-    )
+    return Chart(width, HEIGHT, tuple(shapes), tuple(labels), lines, *_tell(names, series, written), _edges(rtl, width))
 
 
 def draw_sparkline(values: Sequence[float | None], highest: float, *, rtl: bool = False) -> str:
@@ -317,6 +299,13 @@ def _names(names: Sequence[str], slot: float, rtl: bool, width: float) -> list[C
 
 def _legend(series: Sequence[Series]) -> tuple[tuple[str, str], ...]:
     return tuple((one.look, one.name) for one in series)
+
+
+def _tell(
+    names: Sequence[str], series: Sequence[Series], written: NumberWriter
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """What stands beside the drawing: its legend, and its numbers as a table."""
+    return (_legend(series), *_table(names, series, written))
 
 
 def _table(
